@@ -17,6 +17,7 @@
 #include "gossip/schedule.h"
 #include "gossip/trust/credentials.h"
 #include "gossip/wire/message.h"
+#include "gossip/wire/record_cache.h"
 #include "optim/job.h"
 #include "topology/options.h"
 
@@ -77,6 +78,7 @@ struct Options {
   std::uint64_t incarnation = 1;  // above those of all earlier starts
   std::uint64_t clock = 0;        // at the start, ms since 1970; see latest_incarnation()
   std::string cluster = "starling";
+  std::shared_ptr<RecordCache> records = {};      // that nodes of one process share; null: its own
   std::shared_ptr<Credentials> credentials = {};  // null: nodes prove nothing to each other
   std::uint64_t seed = 1;                         // of the node's random numbers
   Role role = Role::trainer;

@@ -29,7 +29,7 @@ std::size_t count_in(std::span<const MemberStatus> members, Liveness liveness) {
 
 std::size_t count_in(std::span<const MemberStatus> members, Phase phase) {
   return static_cast<std::size_t>(std::ranges::count_if(members, [&](const MemberStatus& one) {
-    return one.is_present() && one.member.phase == phase;
+    return one.is_present() && one.member->phase == phase;
   }));
 }
 

@@ -27,7 +27,7 @@ std::string_view name(Liveness liveness);
 std::string_view name(Phase phase);
 
 struct MemberStatus {
-  Member member;
+  Record member;
   Liveness liveness = Liveness::alive;
   Time last_heard{};
   bool self = false;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "gossip/members/roster.h"
 #include "sim/simulation.h"
 
 namespace starling::sim {
@@ -35,7 +36,7 @@ std::vector<std::string> names_of_running(const World& world) {
 std::vector<std::string> listed_by(const gossip::Status& status) {
   std::vector<std::string> names;
   for (const gossip::MemberStatus& member : status.members)
-    if (member.liveness == gossip::Liveness::alive) names.push_back(member.member.name);
+    if (member.liveness == gossip::Liveness::alive) names.push_back(member.member->name);
   return names;
 }
 
@@ -146,11 +147,10 @@ void Checker::see(std::size_t node, const gossip::Round& round, const Payload& v
 // Whether it knows of another whose model is worth asking for: one that has trained a round. Two
 // that lost sight of all such, and are ready to begin together, are no donors of each other.
 bool Checker::knows_donor(std::size_t node) const {
-  return std::ranges::any_of(world_->status(node).members, [](const gossip::MemberStatus& member) {
-    return !member.self && member.liveness == gossip::Liveness::alive &&
-           (member.member.phase == gossip::Phase::training ||
-            member.member.phase == gossip::Phase::paused) &&
-           member.member.round > 0;
+  return std::ranges::any_of(world_->machine(node).members->others(), [](const auto& entry) {
+    const gossip::Member& member = entry->member;
+    return entry->liveness == gossip::Liveness::alive && member.round > 0 &&
+           (member.phase == gossip::Phase::training || member.phase == gossip::Phase::paused);
   });
 }
 
@@ -192,9 +192,9 @@ void Checker::see_status(std::size_t node) {
   const auto& sites = status.topology.sites ? *status.topology.sites : kNobody;
   for (const gossip::MemberStatus& member : status.members)
     if (member.liveness == gossip::Liveness::dead &&
-        std::ranges::find(sites, member.member.id, &topology::Site::id) != sites.end())
+        std::ranges::find(sites, member.member->id, &topology::Site::id) != sites.end())
       violated("the dead are no neighbours", node,
-               fmt::format("{} is in its topology", member.member.name));
+               fmt::format("{} is in its topology", member.member->name));
   // A repeated chunk that is not the last one is refused as incomplete, words of an earlier life as
   // those of another incarnation however often they come.
   const std::uint64_t refused = count_of(status.rejected, "repeated") +

@@ -26,7 +26,9 @@ Connections::Connections(const Network& network, std::size_t nodes)
 }
 
 void Connections::begin(std::size_t node, const Endpoint& control, bool is_hidden) {
-  machines_[node] = {.runs = true, .is_hidden = is_hidden};
+  machines_[node].runs = true;
+  machines_[node].is_hidden = is_hidden;
+  machines_[node].contacts.clear();
   if (control.port == 0) by_host_[control.host] = node;
 }
 
@@ -46,7 +48,7 @@ void Connections::forget(std::size_t node) {
 // ---------------------------------------------------------------- what the node asks for
 
 void Connections::reach(std::size_t node, const gossip::Reach& reach) {
-  machines_[node].contacts[reach.node] = reach.contact;
+  machines_[node].contacts[reach.node] = &*addresses_.insert(reach.contact.control).first;
 }
 
 void Connections::hang_up(Time now, std::size_t node, const gossip::Hangup& hangup) {
@@ -59,10 +61,10 @@ void Connections::hang_up(Time now, std::size_t node, const gossip::Hangup& hang
     found->second.closes_at = std::min(found->second.closes_at, now + kLinger);
 }
 
-Endpoint Connections::control_of(std::size_t node, NodeId peer) const {
-  const auto& contacts = machines_[node].contacts;
-  const auto found = contacts.find(peer);
-  return found == contacts.end() ? Endpoint() : found->second.control;
+const Endpoint& Connections::control_of(std::size_t node, NodeId peer) const {
+  static const Endpoint kNowhere;
+  const Endpoint* const* known = machines_[node].contacts.find(peer);
+  return known ? **known : kNowhere;
 }
 
 std::optional<std::size_t> Connections::find(const Endpoint& at) const {

@@ -14,10 +14,13 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "base/id_map.h"
 #include "gossip/io.h"
 #include "sim/faults.h"
 #include "sim/network.h"
@@ -51,7 +54,7 @@ class Connections {
   void reach(std::size_t node, const gossip::Reach& reach);
   void hang_up(Time now, std::size_t node, const gossip::Hangup& hangup);
   // Where the node would dial the peer; empty: it does not know.
-  Endpoint control_of(std::size_t node, NodeId peer) const;
+  const Endpoint& control_of(std::size_t node, NodeId peer) const;
   // The node that gives, or gave last, the address.
   std::optional<std::size_t> find(const Endpoint& at) const;
   // Where the message goes; empty: nowhere, because a hidden node is dialled in vain.
@@ -66,7 +69,7 @@ class Connections {
  private:
   struct Machine {
     bool runs = false, is_hidden = false;
-    std::map<NodeId, gossip::Contact> contacts = {};  // as of gossip::Reach
+    IdMap<const Endpoint*> contacts = {};  // as of gossip::Reach
   };
   struct Line {
     std::size_t hidden = 0, dialled = 0;
@@ -80,6 +83,11 @@ class Connections {
     Time closes_at = kNever;                       // hung up by the hidden end
   };
 
+  struct Before {
+    bool operator()(const Endpoint& a, const Endpoint& b) const {
+      return std::tie(a.host, a.port) < std::tie(b.host, b.port);
+    }
+  };
   Line line_of(const Hop& hop) const;
   bool is_blocked(const Line& line) const;
   bool is_gone(Time now, const Line& line, bool by_hidden) const;
@@ -88,6 +96,7 @@ class Connections {
   void wait(Parcel parcel);
 
   const Network* network_;
+  std::set<Endpoint, Before> addresses_;  // of all contacts
   std::vector<Machine> machines_;
   std::unordered_map<std::string, std::size_t> by_host_;
   std::map<Line, Connection> open_;

@@ -1,7 +1,9 @@
 #include "sim/damage.h"
 
+#include <deque>
 #include <functional>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -40,12 +42,26 @@ class Forger {
   void bytes(const std::string&, std::size_t) {}
   void floats(const std::vector<float>&, std::size_t) {}
   void endpoint(const Endpoint&) {}
-  void ids(std::vector<NodeId>& ids, std::size_t) {
+  void words(std::vector<NodeId>& ids, std::size_t) {
     for (NodeId& x : ids) id(x);
+  }
+  void words(std::vector<std::uint64_t>& numbers, std::size_t) {
+    for (std::uint64_t& x : numbers) number(x, gossip::kAnyNumber);
   }
   void record(auto& x) {
     using gossip::fields;
     fields(*this, x);
+  }
+  // Which is immutable: a changed member takes its place.
+  void record(gossip::Record& x) {
+    gossip::Member& member = members_.emplace_back(*x);
+    const std::size_t before = changes_.size();
+    record(member);
+    for (std::size_t k = before; k < changes_.size(); ++k)
+      changes_[k] = [change = std::move(changes_[k]), &x, &member](Prng& prng) {
+        change(prng);
+        x = gossip::Record(member);
+      };
   }
   void list(auto& records, std::size_t) {
     for (auto& x : records) record(x);
@@ -63,6 +79,7 @@ class Forger {
   }
 
   std::vector<std::function<void(Prng&)>> changes_;
+  std::deque<gossip::Member> members_;
 };
 
 void change_one_field(Prng& prng, gossip::Header& header) {

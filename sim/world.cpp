@@ -15,6 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Slots of the cache that all nodes share.
+constexpr std::size_t kRecords = 1 << 16;
 constexpr Duration kTickLeast = 1ms;  // between ticks that ask for another at once
 constexpr Duration kJobLeast = 1us;   // so that time passes even where nothing costs any
 // As of daemon/process/connect_prober.h: between two tries of a look, and how long it waits for an
@@ -72,6 +74,7 @@ World::World(Options options, TrainerFactory make_trainer)
       connections_(network_, options_.nodes),
       nodes_(options_.nodes) {
   ENSURE(nodes_.size() <= kMembersLimit, "a world is one cluster");
+  options_.base.records = std::make_shared<gossip::RecordCache>(kRecords);
   if (!nodes_.empty()) nodes_.back().slowness = options_.straggler;
 }
 
@@ -95,6 +98,7 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
   self.learning_rate = 0;
   self.id = node_id(born.name);
   self.core = std::make_unique<gossip::Node>(born, now(), before);
+  self.members = &self.core->members();
   self.trainer = make_trainer_(node);
   self.cutter = {};
   self.busy_until = now();

@@ -34,6 +34,7 @@ struct Machine {
   std::uint64_t corrupted = 0;     // frames with a flipped byte that were heard
   std::size_t jobs_in_flight = 0;  // given to the trainer, whose end the node does not know yet
   double learning_rate = 0;        // of the last local step of its trainer; 0 before the first
+  const gossip::Roster* members = nullptr;  // null: it does not run
 };
 
 // What happened, as numbers. Two runs of one program agree in all of them.
@@ -109,6 +110,7 @@ class World {
 
     void end(Time now) {
       core.reset();
+      members = nullptr;
       paused_until = now;
     }
   };

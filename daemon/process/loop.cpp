@@ -184,7 +184,7 @@ void Loop::publish() {
   std::ranges::copy(warnings, std::back_inserter(snapshot->status.reasons));
   std::ranges::copy(warnings, std::back_inserter(snapshot->status.warnings));
   for (const gossip::MemberStatus& member : snapshot->status.members)
-    if (member.self) snapshot->identity.incarnation = member.member.incarnation;
+    if (member.self) snapshot->identity.incarnation = member.member->incarnation;
   board_.publish(std::move(snapshot));
 }
 

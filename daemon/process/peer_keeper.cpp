@@ -20,8 +20,8 @@ std::vector<Endpoint> peers_to_keep(std::span<const gossip::MemberStatus> member
   std::vector<Endpoint> peers, left;
   for (const gossip::MemberStatus& member : members) {
     if (member.self || is_hidden(member.member)) continue;
-    if (member.liveness == gossip::Liveness::alive) peers.push_back(member.member.control);
-    if (member.liveness == gossip::Liveness::left) left.push_back(member.member.control);
+    if (member.liveness == gossip::Liveness::alive) peers.push_back(member.member->control);
+    if (member.liveness == gossip::Liveness::left) left.push_back(member.member->control);
   }
   for (const Endpoint& peer : kept)
     if (std::ranges::find(peers, peer) == peers.end() &&

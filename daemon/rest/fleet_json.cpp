@@ -41,7 +41,7 @@ json certificates_json(const std::vector<gossip::MemberStatus>& members) {
   std::size_t nodes = 0;
   std::pair<std::uint64_t, std::string> first{std::numeric_limits<std::uint64_t>::max(), ""};
   for (const gossip::MemberStatus& status : members) {
-    const auto& [certificate, name] = std::tie(status.member.certificate, status.member.name);
+    const auto& [certificate, name] = std::tie(status.member->certificate, status.member->name);
     const auto found = gossip::decode_certificate(std::as_bytes(std::span(certificate)));
     if (!status.is_present() || !found) continue;
     ++nodes;
@@ -71,8 +71,8 @@ json fleet_json(const Snapshot& snapshot) {
   if (agreed > 0) {
     json missing = json::array();
     for (const gossip::MemberStatus& member : status.members)
-      if (member.is_present() && member.member.saved < agreed)
-        missing.push_back(member.member.name);
+      if (member.is_present() && member.member->saved < agreed)
+        missing.push_back(member.member->name);
     checkpoint = {{"round", agreed}, {"missing", missing}};
   }
   json hold_up = nullptr;

@@ -181,10 +181,10 @@ json trainer_json(const TrainerStatus& trainer) {
 void put_wait(json& object, const gossip::Held& held,
               const std::vector<gossip::MemberStatus>& members) {
   if (held.percent == 0) return;
-  const auto by = [&](const gossip::MemberStatus& other) { return other.member.id == held.by; };
+  const auto by = [&](const gossip::MemberStatus& other) { return other.member->id == held.by; };
   const auto found = std::ranges::find_if(members, by);
   if (found == members.end()) return;
-  object["waits_for"] = found->member.name;
+  object["waits_for"] = found->member->name;
   object["waiting"] = static_cast<double>(held.percent) / 100;
 }
 

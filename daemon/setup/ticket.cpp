@@ -69,14 +69,9 @@ std::string open_part(const Ticket& ticket) {
 
 Result<Ticket> read_open_part(std::span<const std::byte> bytes) {
   OpenPart part;
-  bool sound = true;
-  const auto read = [&](const msgpack::object& object) {
-    gossip::Reader in(object, sound);
-    fields(in, part);
-    in.end();
-  };
-  if (gossip::unpack(bytes, kTicketSeedsLimit, read) != bytes.size() || !sound)
-    return fail("a ticket that is malformed");
+  gossip::Reader::Source source{bytes};
+  gossip::Reader(source).only(part);
+  if (!source.sound) return fail("a ticket that is malformed");
   TRY(Certificate certificate,
       gossip::decode_certificate(std::as_bytes(std::span(part.certificate))));
   Ticket ticket;

@@ -7,9 +7,13 @@
 namespace starling::gossip {
 namespace {
 
-// Rumors in one message, besides those of sender and receiver: at most kRumorsLimit, or one for
-// every kRumorsShare members if that is more.
-constexpr std::size_t kRumorsLimit = 32, kRumorsShare = 4;
+// Rumors in one message, besides those of sender and receiver. With more news than that digests are
+// compared too. Larger: longer messages. Smaller: news of many members take longer.
+constexpr std::size_t kRumorsLimit = 32;
+// Sending a digest counts as this many sendings of each rumor: from one member news reach all of n
+// by about log2 n comparisons of each. Larger: some news reach some members only by the exchange of
+// tables. Smaller: more digests.
+constexpr std::int64_t kDigestWorth = 3;
 // The first pause between exchanges of tables is this part of the usual one, and doubles up to it.
 // When many nodes join at once, most nodes know a member from their first table and do not pass it
 // on, so the news of a member may die out before reaching all nodes.
@@ -25,10 +29,8 @@ constexpr std::size_t kBurdenLimit = 16;
 // Of one of the members that can be dialled, if this node is.
 std::size_t burden_of(const Roster& roster) {
   if (is_hidden(roster.own())) return 1;
-  const auto& others = roster.present_others();
-  const auto hidden = static_cast<std::size_t>(
-      std::ranges::count_if(others, [](const Member* member) { return is_hidden(*member); }));
-  return std::min(1 + hidden / (others.size() + 1 - hidden), kBurdenLimit);
+  const std::size_t hidden = roster.census().hidden;
+  return std::min(1 + hidden / (roster.present_count() - hidden), kBurdenLimit);
 }
 
 }  // namespace
@@ -41,54 +43,77 @@ Dissemination::Dissemination(const Timing& timing, const Roster& roster, Prng& p
       table_pause_(timing.exchange / kFirstExchangeShare),
       next_table_(now + table_pause_) {}
 
-void Dissemination::add(Rumor rumor) {
-  items_[rumor.member.id] = {std::move(rumor), 0};
+void Dissemination::add(NodeId id) {
+  queue_.add(id);
   next_news_ = std::min(next_news_, last_news_ + timing_.news);
 }
 
+// Few rumors are told often, so that none is lost with messages; of many most are known already.
+void Dissemination::hear_again(NodeId id) {
+  if (is_crowded()) queue_.count(id, kHeardWorth);
+}
+
 void Dissemination::meet(NodeId newcomer) {
-  const std::vector<const Member*> others = roster_.within_reach();
-  if (std::ranges::find(others, newcomer, &Member::id) != others.end())
-    fanout_.meet(newcomer, others.size(), prng_);
+  const bool is_in_reach = can_meet(roster_.own(), *roster_.find(newcomer));
+  const std::size_t hidden = is_hidden(roster_.own()) ? roster_.census().hidden : 0;
+  if (is_in_reach) fanout_.meet(newcomer, roster_.present_others().size() - hidden, prng_);
 }
 
 void Dissemination::restart() {
-  items_.clear();
-  add({roster_.own()});
+  queue_.clear();
+  add(roster_.self());
 }
 
 std::vector<Rumor> Dissemination::rumors_for(NodeId to) {
   std::vector<Rumor> rumors = take();
   if (const Roster::Entry* entry = roster_.entry(to); entry && entry->liveness != Liveness::alive)
     rumors.push_back({entry->member, entry->liveness, roster_.self()});
-  rumors.push_back({roster_.own()});
+  rumors.push_back({roster_.own_record()});
   return rumors;
 }
 
 // Counts the rumors returned as sent. Without this node's own, which each message ends with.
 std::vector<Rumor> Dissemination::take() {
-  const std::size_t members = roster_.others().size() + 1;
-  const std::size_t limit = std::max(kRumorsLimit, members / kRumorsShare);
-  std::vector<Item*> order;
-  for (auto& [id, item] : items_) order.push_back(&item);
-  const auto count = static_cast<std::ptrdiff_t>(std::min(order.size(), limit));
-  std::ranges::partial_sort(order, order.begin() + count, {}, [](const Item* item) {
-    return std::pair(item->told, item->rumor.member.id);
-  });
-  order.resize(static_cast<std::size_t>(count));
   std::vector<Rumor> rumors;
-  for (Item* item : order) {
-    if (item->rumor.member.id != roster_.self()) rumors.push_back(item->rumor);
-    ++item->told;
-  }
-  const std::size_t most = kTellings * burden_ * static_cast<std::size_t>(std::bit_width(members));
-  std::erase_if(items_, [&](const auto& entry) { return entry.second.told >= most; });
+  for (const NodeId id : queue_.take(kRumorsLimit, most_tellings()))
+    if (const Roster::Entry* entry = roster_.entry(id)) rumors.push_back(roster_.rumor_of(*entry));
   return rumors;
 }
 
+std::int64_t Dissemination::most_tellings() const {
+  const std::size_t members = roster_.others().size() + 1;
+  return static_cast<std::int64_t>(kTellings * burden_ *
+                                   static_cast<std::size_t>(std::bit_width(members)));
+}
+
+bool Dissemination::is_crowded() const {
+  return queue_.size() > kRumorsLimit;
+}
+
+Digest Dissemination::digest() const {
+  Digest digest{false, roster_.marks()};
+  digest.marks.push_back(mark_of(roster_.own(), Liveness::alive));
+  return digest;
+}
+
+void Dissemination::receive(NodeId from, const Digest& digest, Outbox& out) {
+  Marks marks(digest.marks);
+  Table table{false, {{roster_.own_record()}}};
+  const bool has_own = marks.strike(mark_of(roster_.own(), Liveness::alive));
+  for (std::size_t place = 0; place < roster_.marks().size(); ++place)
+    if (marks.strike(roster_.marks()[place]) == digest.wants)
+      table.rumors.push_back(roster_.rumor_of(*roster_.others()[place]));
+  if (table.rumors.size() > 1 || has_own == digest.wants) out.send(from, std::move(table));
+  if (digest.wants) return;
+  if (table.rumors.size() == 1) queue_.count_all(kHeardWorth, most_tellings());
+  if (std::vector<std::uint64_t> lacked = marks.rest(); !lacked.empty())
+    out.send(from, Digest{true, std::move(lacked)});
+}
+
 Table Dissemination::table(bool asks) const {
-  std::vector<Rumor> rumors{{roster_.own()}};
-  for (const auto& [id, entry] : roster_.others()) rumors.push_back(roster_.rumor_of(entry));
+  std::vector<Rumor> rumors{{roster_.own_record()}};
+  rumors.reserve(roster_.others().size() + 1);
+  for (const auto& entry : roster_.others()) rumors.push_back(roster_.rumor_of(*entry));
   return {asks, std::move(rumors)};
 }
 
@@ -98,10 +123,16 @@ void Dissemination::tick(Time now, Outbox& out) {
 }
 
 void Dissemination::exchange_tables(Time now, Outbox& out) {
+  const bool is_early = table_pause_ < timing_.exchange;
   table_pause_ = std::min(table_pause_ * 2, timing_.exchange);
   next_table_ = now + table_pause_;
-  const std::vector<const Member*> others = roster_.within_reach();
-  if (!others.empty()) out.send(others[prng_.below(others.size())]->id, table(true));
+  const std::vector<NodeId> others = roster_.within_reach();
+  if (others.empty()) return;
+  const NodeId other = others[prng_.below(others.size())];
+  if (is_early && others.size() > kRumorsLimit)
+    out.send(other, digest());
+  else
+    out.send(other, table(true));
 }
 
 void Dissemination::tell(Time now, Outbox& out) {
@@ -111,7 +142,11 @@ void Dissemination::tell(Time now, Outbox& out) {
   for (NodeId listener : listeners)
     if (auto rumors = rumors_for(listener); !rumors.empty())
       out.send(listener, Gossip{std::move(rumors)});
-  next_news_ = items_.empty() || listeners.empty() ? kNever : now + timing_.news;
+  if (is_crowded() && !listeners.empty()) {
+    out.send(listeners.front(), digest());
+    queue_.count_all(kDigestWorth, most_tellings());
+  }
+  next_news_ = queue_.empty() || listeners.empty() ? kNever : now + timing_.news;
 }
 
 }  // namespace starling::gossip

@@ -16,12 +16,12 @@ bool outdates(const Member& heard, const Member& known) {
 
 std::optional<Rumor> Evidence::weigh(const Rumor& rumor) {
   if (!notary_.has_keys()) return rumor;
-  const Roster::Entry* entry = roster_.entry(rumor.member.id);
+  const Roster::Entry* entry = roster_.entry(rumor.member->id);
   Rumor proven = rumor;
   if (entry ? !is_proven_news(proven, entry->member) : !is_proven(rumor.member))
     return std::nullopt;
   if (rumor.accuses() && !is_accusation(rumor)) proven.liveness = Liveness::alive;
-  const bool has_left = proven.member.phase == Phase::left;
+  const bool has_left = proven.member->phase == Phase::left;
   if (rumor.liveness == Liveness::left && !has_left) notary_.refuse("farewell");
   if (has_left || rumor.liveness == Liveness::left)
     proven.liveness = has_left ? Liveness::left : Liveness::alive;
@@ -30,8 +30,8 @@ std::optional<Rumor> Evidence::weigh(const Rumor& rumor) {
 
 // This node answers an accusation of itself without asking for a signature.
 bool Evidence::is_accusation(const Rumor& rumor) {
-  if (rumor.member.id == roster_.self()) return true;
-  const Roster::Entry* entry = roster_.entry(rumor.member.id);
+  if (rumor.member->id == roster_.self()) return true;
+  const Roster::Entry* entry = roster_.entry(rumor.member->id);
   const bool is_of_death = rumor.liveness == Liveness::dead;
   if (entry && entry->suspicion && age(rumor.member) == age(entry->member) &&
       entry->suspicion->has_heard(rumor.accuser, is_of_death))
@@ -48,9 +48,9 @@ bool Evidence::is_proven(const Member& heard) {
 }
 
 // A record that says nothing new need not be verified: the known one takes its place.
-bool Evidence::is_proven_news(Rumor& rumor, const Member& known) {
+bool Evidence::is_proven_news(Rumor& rumor, const Record& known) {
   const Member& heard = rumor.member;
-  const bool is_certified_alike = heard.certificate == known.certificate;
+  const bool is_certified_alike = heard.certificate == known->certificate;
   if (is_certified_alike && age(heard) < age(known)) return false;
   if (is_certified_alike && age(heard) == age(known) && !outdates(heard, known)) {
     rumor.member = known;

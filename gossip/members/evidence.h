@@ -23,7 +23,7 @@ class Evidence {
  private:
   bool is_proven(const Member& heard);
   bool is_accusation(const Rumor& rumor);
-  bool is_proven_news(Rumor& rumor, const Member& known);
+  bool is_proven_news(Rumor& rumor, const Record& known);
 
   Notary& notary_;
   const Roster& roster_;

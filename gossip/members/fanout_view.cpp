@@ -20,12 +20,10 @@ void FanoutView::meet(NodeId newcomer, std::size_t others, Prng& prng) {
   }
 }
 
-std::vector<NodeId> FanoutView::choose(std::span<const Member* const> others, Prng& prng,
+std::vector<NodeId> FanoutView::choose(std::span<const NodeId> others, Prng& prng,
                                        std::size_t burden) {
   const std::size_t size = kSize * burden;
-  const auto is_present = [&](NodeId id) {
-    return std::ranges::find(others, id, &Member::id) != others.end();
-  };
+  const auto is_present = [&](NodeId id) { return std::ranges::find(others, id) != others.end(); };
   std::erase_if(members_, [&](NodeId id) { return !is_present(id); });
   if (members_.size() >= size && prng.chance(kTurnover)) members_.erase(members_.begin());
   if (members_.size() < size) widen(others, size, prng);
@@ -35,10 +33,10 @@ std::vector<NodeId> FanoutView::choose(std::span<const Member* const> others, Pr
   return chosen;
 }
 
-void FanoutView::widen(std::span<const Member* const> others, std::size_t size, Prng& prng) {
+void FanoutView::widen(std::span<const NodeId> others, std::size_t size, Prng& prng) {
   std::vector<NodeId> strangers;
-  for (const Member* member : others)
-    if (std::ranges::find(members_, member->id) == members_.end()) strangers.push_back(member->id);
+  for (const NodeId id : others)
+    if (std::ranges::find(members_, id) == members_.end()) strangers.push_back(id);
   while (members_.size() < size && !strangers.empty()) {
     std::swap(strangers[prng.below(strangers.size())], strangers.back());
     members_.push_back(strangers.back());

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/prng.h"
-#include "gossip/wire/message.h"
 
 namespace starling::gossip {
 
@@ -18,11 +18,10 @@ class FanoutView {
   void meet(NodeId newcomer, std::size_t others, Prng& prng);
   // The members to send to now; empty if there are no others. `others`: the other members present.
   // `burden`: how many times as many members as usual hear from this node alone.
-  std::vector<NodeId> choose(std::span<const Member* const> others, Prng& prng,
-                             std::size_t burden = 1);
+  std::vector<NodeId> choose(std::span<const NodeId> others, Prng& prng, std::size_t burden = 1);
 
  private:
-  void widen(std::span<const Member* const> others, std::size_t size, Prng& prng);
+  void widen(std::span<const NodeId> others, std::size_t size, Prng& prng);
 
   std::vector<NodeId> members_;  // the oldest first
 };

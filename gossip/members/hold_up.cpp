@@ -30,6 +30,8 @@ const Member* end_of_chain(const Member* member, const ById& members) {
 }  // namespace
 
 std::optional<HoldUp> hold_up_among(const std::vector<const Member*>& present) {
+  const auto waits = [](const Member* member) { return member->held.percent > kMostly; };
+  if (std::ranges::none_of(present, waits)) return std::nullopt;
   ById members;
   for (const Member* member : present) members.emplace(member->id, member);
   struct Cause {
@@ -39,7 +41,7 @@ std::optional<HoldUp> hold_up_among(const std::vector<const Member*>& present) {
   };
   std::map<NodeId, Cause> causes;
   for (const Member* member : present) {
-    if (member->held.percent <= kMostly) continue;
+    if (!waits(member)) continue;
     const Member* end = end_of_chain(member, members);
     if (!end) continue;
     Cause& cause = causes[end->id];

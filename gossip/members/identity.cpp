@@ -27,13 +27,13 @@ constexpr std::uint64_t kVersionsEnough = kVersionLimit / 2;
 Identity::Identity(const Options& options, Time now)
     : clock_(options.clock),
       started_(now),
-      self_{.id = node_id(options.name),
-            .name = options.name,
-            .control = options.control,
-            .http = options.http,
-            .incarnation = options.incarnation,
-            .agreement = agreement_of(agreed(options)),
-            .role = options.role},
+      self_(Member{.id = node_id(options.name),
+                   .name = options.name,
+                   .control = options.control,
+                   .http = options.http,
+                   .incarnation = options.incarnation,
+                   .agreement = agreement_of(agreed(options)),
+                   .role = options.role}),
       is_accepted_(options.seeds.empty()) {}
 
 bool Identity::is_credible(Time now, const Member& member) const {
@@ -42,52 +42,54 @@ bool Identity::is_credible(Time now, const Member& member) const {
 }
 
 bool Identity::hear(Time now, const Rumor& rumor, Outbox& out) {
-  const Member& heard = rumor.member;
-  if (self_.phase == Phase::left) return false;
-  if (heard.control == self_.control) return hear_of_self(rumor, out);
+  const Member& heard = *rumor.member;
+  if (self_->phase == Phase::left) return false;
+  if (heard.control == self_->control) return hear_of_self(rumor, out);
   if (rumor.liveness >= Liveness::dead) {
-    if (rival_ && rival_->member.incarnation <= heard.incarnation) rival_.reset();
-    if (heard.incarnation < self_.incarnation) return false;
+    if (rival_ && rival_->member->incarnation <= heard.incarnation) rival_.reset();
+    if (heard.incarnation < self_->incarnation) return false;
     outdo(heard.incarnation, out);
     return true;
   }
   // The rumor may be of an earlier incarnation of this node, which the members still hold for
   // alive.
-  note(now, heard);
-  if (is_accepted_ && heard.incarnation >= self_.incarnation) tell(out);
+  note(now, rumor.member);
+  if (is_accepted_ && heard.incarnation >= self_->incarnation) tell(out);
   if (rival_->asked_since == kNever) rival_->asked_since = rival_->next_ask = now;
   return false;
 }
 
 bool Identity::hear_of_self(const Rumor& rumor, Outbox& out) {
-  const Member& heard = rumor.member;
-  if (heard.incarnation < self_.incarnation) return false;
-  if (heard.incarnation > self_.incarnation) {
+  const Member& heard = *rumor.member;
+  if (heard.incarnation < self_->incarnation) return false;
+  if (heard.incarnation > self_->incarnation) {
     outdo(heard.incarnation, out);
     return true;
   }
-  if (heard.version < self_.version) return false;
-  const bool is_true = heard.version == self_.version && heard.phase == self_.phase &&
-                       heard.agreement == self_.agreement && heard.role == self_.role &&
-                       heard.is_unreachable == self_.is_unreachable;
+  if (heard.version < self_->version) return false;
+  const bool is_true = heard.version == self_->version && heard.phase == self_->phase &&
+                       heard.agreement == self_->agreement && heard.role == self_->role &&
+                       heard.is_unreachable == self_->is_unreachable;
   if (rumor.liveness == Liveness::alive && is_true) return false;
   if (PLANTED(refutation_lost) || PLANTED(phase_untold)) return false;
   if (heard.version >= kVersionsEnough)
     outdo(heard.incarnation, out);
   else
-    self_.version = heard.version + 1;
+    self_.change([&](Member& self) { self.version = heard.version + 1; });
   return true;
 }
 
 void Identity::outdo(std::uint64_t incarnation, Outbox& out) {
-  self_.incarnation = std::max(self_.incarnation, incarnation) + 1;
-  ENSURE(self_.incarnation < kIncarnationLimit, "only what can be outdone is believed");
-  self_.version = 0;
-  out.set_incarnation(self_.incarnation);
+  self_.change([&](Member& self) {
+    self.incarnation = std::max(self.incarnation, incarnation) + 1;
+    self.version = 0;
+  });
+  ENSURE(self_->incarnation < kIncarnationLimit, "only what can be outdone is believed");
+  out.set_incarnation(self_->incarnation);
 }
 
-void Identity::note(Time now, const Member& rival) {
-  if (!rival_ || rival_->member.control != rival.control) rival_ = Rival{rival, now};
+void Identity::note(Time now, const Record& rival) {
+  if (!rival_ || rival_->member->control != rival->control) rival_ = Rival{rival, now};
   rival_->member = rival;
   rival_->heard = now;
 }
@@ -95,33 +97,33 @@ void Identity::note(Time now, const Member& rival) {
 void Identity::tell(Outbox& out) {
   if (std::exchange(rival_->is_told, true)) return;
   out.event(Event::Kind::problem, fmt::format("{} runs under this node's name",
-                                              located("another node", rival_->member.control)));
+                                              located("another node", rival_->member->control)));
 }
 
 // An accepted node insists on the name, and so does the first of two that are not accepted yet: the
 // namesake learns of this node from its table and ends.
 void Identity::meet(Time now, const Join& join, Outbox& out) {
-  if (join.self.id != self_.id || join.self.control == self_.control) return;
+  if (join.self.id != self_->id || join.self.control == self_->control) return;
   note(now, join.self);
   tell(out);
   if (rival_->asked_since != kNever) rival_->asked_since = now;
   if (is_accepted_ || is_before(join.self))
-    out.answer(self_.id, join.self.control, Table{false, {{self_}}});
+    out.answer(self_->id, join.self.control, Table{false, {{self_}}});
 }
 
 void Identity::meet(Time now, const Table& table, Outbox& out) {
   const Member& other = table.rumors.front().member;
-  if (other.id != self_.id || other.control == self_.control) return;
+  if (other.id != self_->id || other.control == self_->control) return;
   if (is_accepted_ && is_before(other)) return meet(now, Join{other}, out);
   defeat_ = fmt::format(
       "node.name = \"{}\": {} runs under this name; choose another name, or stop that node first",
-      self_.name, located("the node", other.control));
+      self_->name, located("the node", other.control));
 }
 
 // Which of two namesakes stays. Both may have been accepted, in parts of the network that did not
 // know each other.
 bool Identity::is_before(const Member& other) const {
-  return std::pair(self_.incarnation, to_string(self_.control)) <
+  return std::pair(self_->incarnation, to_string(self_->control)) <
          std::pair(other.incarnation, to_string(other.control));
 }
 
@@ -131,15 +133,15 @@ void Identity::accepted() {
 }
 
 bool Identity::refused(const Endpoint& at, Outbox& out) {
-  return rival_ && rival_->member.control == at && outdo_rival(out);
+  return rival_ && rival_->member->control == at && outdo_rival(out);
 }
 
 // A confirmed duplicate is remembered for a while, so that the status still warns of it.
 bool Identity::outdo_rival(Outbox& out) {
-  const std::uint64_t incarnation = rival_->member.incarnation;
+  const std::uint64_t incarnation = rival_->member->incarnation;
   rival_->asked_since = rival_->next_ask = kNever;
   if (!is_accepted_ || !rival_->is_told) rival_.reset();
-  if (incarnation < self_.incarnation) return false;
+  if (incarnation < self_->incarnation) return false;
   outdo(incarnation, out);
   return true;
 }
@@ -154,8 +156,8 @@ bool Identity::tick(Time now, Outbox& out) {
   // While this node is not accepted, the members find out whether the namesake lives.
   if (is_accepted_ && now - rival_->asked_since >= kAnswerPatience) return outdo_rival(out);
   rival_->next_ask = now + kAskRivalEvery;
-  out.put(ConnectProbe{{}, rival_->member.control});
-  out.introduce(rival_->member.control, Join{self_});
+  out.put(ConnectProbe{{}, rival_->member->control});
+  out.introduce(rival_->member->control, Join{self_});
   return false;
 }
 
@@ -164,35 +166,45 @@ Time Identity::deadline() const {
 }
 
 Identity::News Identity::update(const Report& report) {
+  const Member& self = *self_;
+  if (report == Report{self.phase, self.round, self.loss, self.saved, self.save_at, self.held})
+    return News::none;
   const bool saves_with_all =
-      report.save_at > 0 && report.saved >= report.save_at && self_.saved < report.save_at;
+      report.save_at > 0 && report.saved >= report.save_at && self.saved < report.save_at;
   const bool is_other_state =
-      self_.phase != report.phase || self_.save_at != report.save_at || saves_with_all;
-  const bool waits_otherwise = (self_.held.percent > 0) != (report.held.percent > 0);
-  self_.round = report.round;
-  self_.loss = report.loss;
-  self_.saved = report.saved;
-  self_.save_at = report.save_at;
-  self_.held = report.held;
-  if (!is_other_state && !waits_otherwise) return News::none;
-  self_.phase = report.phase;
+      self.phase != report.phase || self.save_at != report.save_at || saves_with_all;
+  const bool waits_otherwise = (self.held.percent > 0) != (report.held.percent > 0);
+  const bool is_news = is_other_state || waits_otherwise;
+  self_.change([&](Member& changed) {
+    changed.round = report.round;
+    changed.loss = report.loss;
+    changed.saved = report.saved;
+    changed.save_at = report.save_at;
+    changed.held = report.held;
+    if (is_news) changed.phase = report.phase;
+    if (is_news && !PLANTED(phase_untold)) ++changed.version;
+  });
+  if (!is_news) return News::none;
   if (report.phase != Phase::joining) accepted();
-  if (!PLANTED(phase_untold)) ++self_.version;
   return is_other_state ? News::state : News::waits;
 }
 
 void Identity::set_unreachable(bool is_unreachable) {
-  self_.is_unreachable = is_unreachable;
-  ++self_.version;
+  self_.change([&](Member& self) {
+    self.is_unreachable = is_unreachable;
+    ++self.version;
+  });
 }
 
 void Identity::leave() {
-  self_.phase = Phase::left;
-  ++self_.version;
+  self_.change([](Member& self) {
+    self.phase = Phase::left;
+    ++self.version;
+  });
 }
 
 std::optional<Endpoint> Identity::namesake() const {
-  return rival_ && rival_->is_told ? std::optional(rival_->member.control) : std::nullopt;
+  return rival_ && rival_->is_told ? std::optional(rival_->member->control) : std::nullopt;
 }
 
 }  // namespace starling::gossip

@@ -25,7 +25,7 @@ class Identity {
   Identity(const Options& options, Time now);
 
   // The reference stays valid; the record changes.
-  const Member& record() const { return self_; }
+  const Record& record() const { return self_; }
 
   // Whether the record's incarnation can be exceeded (see latest_incarnation()); otherwise its
   // member would be lost for good.
@@ -52,6 +52,8 @@ class Identity {
     double loss = 0;
     std::uint64_t saved = 0, save_at = 0;
     Held held = {};
+
+    bool operator==(const Report&) const = default;
   };
   // Whether that is news, and of which kind. state: the phase or the round to save at changed, or
   // the node has saved what all nodes save together. waits: its rounds began to wait for others, or
@@ -65,7 +67,7 @@ class Identity {
   // This node is not accepted yet and a namesake may live: the node only announces itself.
   bool is_contested() const { return rival_ && !is_accepted_; }
   // The namesake's address. REQUIRES is_contested().
-  const Endpoint& contested_by() const { return rival_->member.control; }
+  const Endpoint& contested_by() const { return rival_->member->control; }
   // The address of another node with this name, if rumors named it recently.
   std::optional<Endpoint> namesake() const;
   // Why this node has to end; empty if it need not.
@@ -73,7 +75,7 @@ class Identity {
 
  private:
   struct Rival {
-    Member member;
+    Record member;
     Time heard{};          // when the last message or rumor of it came
     bool is_told = false;  // it certainly exists, or members mistake it for this node
     // Since when it has not answered, and when it is asked next; never if no member mistakes it for
@@ -82,7 +84,7 @@ class Identity {
   };
 
   bool hear_of_self(const Rumor& rumor, Outbox& out);
-  void note(Time now, const Member& rival);
+  void note(Time now, const Record& rival);
   void tell(Outbox& out);
   void outdo(std::uint64_t incarnation, Outbox& out);
   bool outdo_rival(Outbox& out);
@@ -90,7 +92,7 @@ class Identity {
 
   const std::uint64_t clock_;  // in ms, at started_
   const Time started_;
-  Member self_;
+  Record self_;
   bool is_accepted_;
   std::optional<Rival> rival_;
   std::string defeat_;

@@ -17,13 +17,19 @@ constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
 constexpr double kStrangersAtOnce = 1024, kStrangersPerSecond = 256;
 
 Prober::View view_of(const Roster& roster, Dissemination& news, const Extremes& extremes) {
-  return {&roster.own(), roster.present_others(),
+  return {&roster.own(), roster.present_others(), [&roster](NodeId id) { return roster.find(id); },
           [&news](NodeId to) { return news.rumors_for(to); }, extremes.ranges()};
+}
+
+// Whether this node has that record already, and knows nothing worse of the member: most rumors.
+bool is_known(const Roster::Entry* known, const Rumor& rumor) {
+  return known && known->member.is(rumor.member) && rumor.liveness == Liveness::alive &&
+         !known->is_hearsay;
 }
 
 // Whether the rumor is of another member's death that this node knows nothing of.
 bool is_of_lost(const Rumor& rumor, const Roster& roster) {
-  const Roster::Entry* known = roster.entry(rumor.member.id);
+  const Roster::Entry* known = roster.entry(rumor.member->id);
   return known && known->is_present() && rumor.liveness == Liveness::dead &&
          age(rumor.member) >= age(known->member);
 }
@@ -61,9 +67,11 @@ void Membership::receive(Time now, const Envelope& from, const Body& body, Outbo
   if (from.sender == roster_.self()) return hear_namesake(now, body, out);
   if (const auto* join = std::get_if<Join>(&body)) hear(now, from, *join, out);
   if (const auto* gossip = std::get_if<Gossip>(&body))
-    for (const Rumor& rumor : gossip->rumors) merge(now, rumor, out);
+    for (const Rumor& rumor : gossip->rumors) merge(now, from.sender, rumor, out);
   if (const auto* table = std::get_if<Table>(&body)) hear(now, from, *table, out);
   if (const auto* probe = std::get_if<Probe>(&body)) hear(now, from, *probe, out);
+  if (const auto* digest = std::get_if<Digest>(&body))
+    if (roster_.entry(from.sender)) dissemination_.receive(from.sender, *digest, out);
   if (const auto* news = std::get_if<Revoked>(&body)) revocations_.receive(now, *news, out);
   if (const auto* dial = std::get_if<DialBack>(&body))
     reachability_.receive(now, from.sender, *dial, out);
@@ -73,10 +81,10 @@ void Membership::receive(Time now, const Envelope& from, const Body& body, Outbo
 void Membership::hear(Time now, const Envelope& from, const Join& join, Outbox& out) {
   const auto is_known = [&] {
     const Roster::Entry* entry = roster_.entry(join.self.id);
-    return entry && entry->member.control == join.self.control;
+    return entry && entry->member->control == join.self.control;
   };
   if (join.self.id != from.sender || !(is_known() || strangers_.take(now))) return;
-  merge(now, {join.self}, out);
+  merge(now, from.sender, {Record(join.self)}, out);
   if (is_known())
     out.send(join.self.id, dissemination_.table(false));
   else
@@ -91,13 +99,13 @@ void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox
   bool names_another = false;
   for (const Rumor& rumor : table.rumors) {
     const bool is_elsewhere =
-        rumor.member.id == roster_.self() && rumor.member.control != roster_.own().control;
+        rumor.member->id == roster_.self() && rumor.member->control != roster_.own().control;
     const bool is_lost = is_of_lost(rumor, roster_);
-    const bool is_heard = merge(now, is_lost ? Rumor{rumor.member} : rumor, out);
+    const bool is_heard = merge(now, from.sender, is_lost ? Rumor{rumor.member} : rumor, out);
     names_another |= is_heard && is_elsewhere && rumor.liveness <= Liveness::suspect;
     if (!is_lost) continue;
-    law_.doubt(now, rumor.member.id);
-    out.send(rumor.member.id, Gossip{{rumor}});
+    law_.doubt(now, rumor.member->id);
+    out.send(rumor.member->id, Gossip{{rumor}});
   }
   if (!names_another) identity_.accepted();
   heard_from(now, from.sender, from.incarnation, out);
@@ -110,15 +118,15 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
   // The sender speaks as an earlier incarnation than the one known here: the rumor in the answer
   // tells it which incarnation to exceed.
   const Roster::Entry* known = roster_.entry(from.sender);
-  if (known && from.incarnation < known->member.incarnation)
+  if (known && from.incarnation < known->member->incarnation)
     return out.send(from.sender, Gossip{{{known->member, known->liveness, roster_.self()}}});
-  for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
+  for (const Rumor& rumor : probe.rumors) merge(now, from.sender, rumor, out);
   extremes_.receive(now, probe.ranges);
   // The sender may have made room for a member that a rumor named.
   Roster::Entry* sender = roster_.entry(from.sender);
   if (!sender) return;
   // Another node of the member's name answers in its place.
-  if (sender->rival && from.incarnation == sender->rival->incarnation) return;
+  if (sender->rival && from.incarnation == (*sender->rival)->incarnation) return;
   if (probe.kind == Probe::Kind::ack && probe.subject == from.sender) sender->is_reached = true;
   // This node got a message of the subject within the last period, and answers for it: a ping may
   // be stuck behind vectors, whose chunks show that the subject lives.
@@ -134,7 +142,7 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
 
 void Membership::hear_namesake(Time now, const Body& body, Outbox& out) {
   const auto is_sound = [&](const Member& other) {
-    return identity_.is_credible(now, other) && evidence_.weigh({other});
+    return identity_.is_credible(now, other) && evidence_.weigh({Record(other)});
   };
   const auto* join = std::get_if<Join>(&body);
   if (join && is_sound(join->self)) identity_.meet(now, *join, out);
@@ -145,8 +153,13 @@ void Membership::hear_namesake(Time now, const Body& body, Outbox& out) {
 
 // Returns whether the rumor was believed, at least in part. Only this node can refute an accusation
 // of itself, with a record that overrides it.
-bool Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
+bool Membership::merge(Time now, NodeId teller, const Rumor& rumor, Outbox& out) {
   const Member& member = rumor.member;
+  const Roster::Entry* known = roster_.entry(member.id);
+  if (known && teller != member.id && rumor.liveness == known->liveness &&
+      age(member) == age(known->member))
+    dissemination_.hear_again(member.id);
+  if (is_known(known, rumor)) return true;
   if (member.id != node_id(member.name) || !identity_.is_credible(now, member)) return false;
   const std::optional<Rumor> proven = evidence_.weigh(rumor);
   if (!proven) return false;
@@ -161,7 +174,7 @@ bool Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
 
 void Membership::self_changed(Time now) {
   roster_.touch();
-  dissemination_.add({roster_.own()});
+  dissemination_.add(roster_.self());
   search_.hurry(now);
 }
 
@@ -184,7 +197,7 @@ void Membership::tick(Time now, Outbox& out) {
   if (identity_.tick(now, out)) self_changed(now);
   const bool is_contested = identity_.is_contested();
   if (!is_contested) {
-    extremes_.tick(now, roster_.present().size());
+    extremes_.tick(now, roster_.present_count());
     if (now >= prober_.deadline())
       for (const Prober::Silence& silence :
            prober_.tick(now, view_of(roster_, dissemination_, extremes_), out))
@@ -209,9 +222,8 @@ Time Membership::deadline() const {
 
 void Membership::leave(Outbox& out) {
   identity_.leave();
-  const Gossip goodbye{{{roster_.own(), Liveness::left, roster_.self()}}};
-  for (const auto& [id, entry] : roster_.others())
-    if (entry.is_present() && can_meet(roster_.own(), entry.member)) out.send(id, goodbye);
+  const Gossip goodbye{{{roster_.own_record(), Liveness::left, roster_.self()}}};
+  for (const NodeId id : roster_.within_reach()) out.send(id, goodbye);
 }
 
 // A hidden node opens the connections by which the others reach it.
@@ -220,15 +232,14 @@ void Membership::tell_reachability(Time now, bool is_hidden, Outbox& out) {
   self_changed(now);
   if (!is_hidden) return;
   prober_.forgive();
-  for (const Member* member : roster_.within_reach())
-    out.send(member->id, Gossip{{{roster_.own()}}});
+  for (const NodeId id : roster_.within_reach()) out.send(id, Gossip{{{roster_.own_record()}}});
 }
 
 void Membership::set_self(const Identity::Report& report) {
   const Identity::News news = identity_.update(report);
   if (news == Identity::News::none) return;
   if (news == Identity::News::state) roster_.touch();
-  if (!PLANTED(phase_untold)) dissemination_.add({roster_.own()});
+  if (!PLANTED(phase_untold)) dissemination_.add(roster_.self());
 }
 
 std::string Membership::health() const {

@@ -83,7 +83,7 @@ class Membership {
   void hear(Time now, const Envelope& from, const Table& table, Outbox& out);
   void hear(Time now, const Envelope& from, const Probe& probe, Outbox& out);
   void hear_namesake(Time now, const Body& body, Outbox& out);
-  bool merge(Time now, const Rumor& rumor, Outbox& out);
+  bool merge(Time now, NodeId teller, const Rumor& rumor, Outbox& out);
   void self_changed(Time now);
   void tell_reachability(Time now, bool is_hidden, Outbox& out);
 

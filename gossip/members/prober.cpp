@@ -78,9 +78,8 @@ void Prober::refused(NodeId member) {
 
 const Member* Prober::next_target(const View& view) {
   const auto find = [&](NodeId id) -> const Member* {
-    const auto found = std::ranges::find(view.targets, id, &Member::id);
-    const bool is_askable = found != view.targets.end() && !is_asked(id) && may_ask(**found, view);
-    return is_askable ? *found : nullptr;
+    const Member* member = id == view.self->id ? nullptr : view.find(id);
+    return member && !is_asked(id) && may_ask(*member, view) ? member : nullptr;
   };
   while (!doubts_.empty()) {
     const NodeId id = doubts_.front();
@@ -95,7 +94,7 @@ const Member* Prober::next_target(const View& view) {
     }
     if (is_refilled || view.targets.empty()) return nullptr;
     is_refilled = true;
-    for (const Member* member : view.targets) line_.push_back(member->id);
+    line_.assign(view.targets.begin(), view.targets.end());
     prng_.shuffle(std::span(line_));
   }
 }
@@ -106,9 +105,9 @@ bool Prober::may_help(const Member& helper, const Member& subject, const View& v
 }
 
 bool Prober::may_ask(const Member& target, const View& view) {
-  return can_meet(*view.self, target) ||
-         std::ranges::any_of(view.targets,
-                             [&](const Member* other) { return may_help(*other, target, view); });
+  return can_meet(*view.self, target) || std::ranges::any_of(view.targets, [&](NodeId other) {
+           return may_help(*view.find(other), target, view);
+         });
 }
 
 void Prober::ask(Time now, const Member& target, const View& view, Outbox& out) {
@@ -124,12 +123,11 @@ void Prober::ask_others(Time now, std::uint64_t number, Asked& asked, const View
                         Outbox& out) {
   asked.requested_at = now;
   std::vector<const Member*> helpers;
-  const Member* subject = nullptr;
-  for (const Member* member : view.targets)
-    if (member->id == asked.target) subject = member;
+  const Member* subject = view.find(asked.target);
   if (!subject) return;
-  for (const Member* member : view.targets)
-    if (may_help(*member, *subject, view)) helpers.push_back(member);
+  for (const NodeId id : view.targets)
+    if (const Member* member = view.find(id); may_help(*member, *subject, view))
+      helpers.push_back(member);
   if (!is_hidden(*subject)) out.put(ConnectProbe{subject->id});
   prng_.shuffle(std::span(helpers));
   helpers.resize(std::min(helpers.size(), kHelpers));
@@ -161,8 +159,8 @@ void Prober::receive(Time now, NodeId from, const Probe& probe, const View& view
 
 void Prober::relay(Time now, NodeId from, const Probe& probe, const View& view, Outbox& out) {
   // Only a member is probed.
-  const auto found = std::ranges::find(view.targets, probe.subject, &Member::id);
-  if (found == view.targets.end() || relays_.size() >= kRelaysLimit) return;
+  if (probe.subject == view.self->id || !view.find(probe.subject) || relays_.size() >= kRelaysLimit)
+    return;
   const Duration wait = patience();
   relays_[++last_number_] = {from, probe.number, probe.subject, now + wait, now + 3 * wait, false};
   out.send(probe.subject, Probe{Probe::Kind::ping, last_number_, probe.subject,

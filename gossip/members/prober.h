@@ -26,7 +26,8 @@ class Prober {
   // The prober's view of the members, and the ranges to send them.
   struct View {
     const Member* self = nullptr;
-    std::span<const Member* const> targets;  // present members without this node, in order of ids
+    std::span<const NodeId> targets;            // present members without this node
+    std::function<const Member*(NodeId)> find;  // null: not present
     std::function<std::vector<Rumor>(NodeId to)> news;
     Ranges ranges;  // for pings and acks
   };

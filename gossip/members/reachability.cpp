@@ -91,8 +91,10 @@ void Reachability::failed(const Endpoint& at, Outbox& out) {
 // there are no others.
 std::vector<const Member*> Reachability::askable() const {
   std::vector<const Member*> near, far;
-  for (const Member* member : roster_.present_others()) {
-    if (is_hidden(*member) || !roster_.entry(member->id)->has_spoken) continue;
+  for (const NodeId id : roster_.present_others()) {
+    const Roster::Entry& entry = *roster_.entry(id);
+    const Member* member = &*entry.member;
+    if (is_hidden(*member) || !entry.has_spoken) continue;
     const bool is_near = network_of(member->control) == network_of(control_);
     (is_near ? near : far).push_back(member);
   }

@@ -36,8 +36,7 @@ void RevocationNews::learn(Time now, const Revocations& list, Outbox& out) {
   out.put(KeepRevocations{list});
   if (const auto time = notary.revoked(roster_.own()))
     out.event(Event::Kind::problem, fmt::format("this node was revoked at {}", utc_text(*time)));
-  std::vector<NodeId> others;
-  for (const Member* member : roster_.present_others()) others.push_back(member->id);
+  std::vector<NodeId> others = roster_.present_others();
   for (std::size_t k = 0; k < std::min(kTold, others.size()); ++k) {
     std::swap(others[k], others[k + prng_.below(others.size() - k)]);
     out.send(others[k], Revoked{notary.revocations()});

@@ -1,24 +1,22 @@
 #include "gossip/members/roster.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/planted.h"
 
 namespace starling::gossip {
 namespace {
 
-bool by_name(const Member* a, const Member* b) {
-  return natural_less(a->name, b->name);
-}
-bool by_id(const Member* a, const Member* b) {
-  return a->id < b->id;
+bool by_name(const Record* a, const Record* b) {
+  return natural_less((*a)->name, (*b)->name);
 }
 
 }  // namespace
 
-const Roster::Entry* Roster::entry(NodeId id) const {
-  const auto found = others_.find(id);
-  return found == others_.end() ? nullptr : &found->second;
+Roster::Entry* Roster::entry(NodeId id) const {
+  Entry* const* found = by_id_.find(id);
+  return found ? *found : nullptr;
 }
 
 Rumor Roster::rumor_of(const Entry& entry) const {
@@ -29,68 +27,121 @@ Rumor Roster::rumor_of(const Entry& entry) const {
 
 bool Roster::has_ended(NodeId id, std::uint64_t incarnation) const {
   const Entry* other = entry(id);
-  return !other || other->liveness == Liveness::left || other->member.incarnation != incarnation;
+  return !other || other->liveness == Liveness::left || other->member->incarnation != incarnation;
 }
 
 std::optional<std::uint64_t> Roster::incarnation_of(NodeId id) const {
-  if (id == self()) return self_.incarnation;
+  if (id == self()) return own().incarnation;
   const Entry* other = entry(id);
-  return other ? std::optional(other->member.incarnation) : std::nullopt;
+  return other ? std::optional(other->member->incarnation) : std::nullopt;
 }
 
 const Member* Roster::find(NodeId id) const {
-  if (id == self()) return &self_;
+  if (id == self()) return &own();
   const Entry* other = entry(id);
-  return other && other->is_present() ? &other->member : nullptr;
+  return other && other->is_present() ? &*other->member : nullptr;
+}
+
+std::vector<const Member*> Roster::present() const {
+  if (sorted_ < present_.size()) {
+    const auto unsorted = present_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+    std::ranges::sort(unsorted, present_.end(), by_name);
+    std::ranges::inplace_merge(present_, unsorted, by_name);
+    sorted_ = present_.size();
+  }
+  std::vector<const Member*> members;
+  members.reserve(present_.size());
+  for (const Record* record : present_) members.push_back(&**record);
+  return members;
 }
 
 std::vector<const Member*> Roster::ready() const {
   std::vector<const Member*> members = present();
   if (PLANTED(dead_counted))
-    for (const auto& [id, entry] : others_)
-      if (entry.liveness == Liveness::dead) members.push_back(&entry.member);
+    for (const auto& entry : others_)
+      if (entry->liveness == Liveness::dead) members.push_back(&*entry->member);
   std::erase_if(members, [](auto* member) { return member->phase == Phase::joining; });
   return members;
 }
 
-std::size_t Roster::ready_count() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(present_, [](auto* m) { return m->phase != Phase::joining; }));
-}
-
-std::size_t Roster::relay_count() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(present_, [](auto* member) { return is_relay(*member); }));
-}
-
 std::vector<MemberStatus> Roster::status(Time now) const {
-  std::vector<MemberStatus> members{{self_, Liveness::alive, now, true}};
-  for (const auto& [id, entry] : others_)
-    members.push_back({entry.member, entry.liveness, entry.last_heard, false});
-  std::ranges::sort(members, [](const auto& a, const auto& b) {
-    return natural_less(a.member.name, b.member.name);
-  });
+  std::vector<const Record*> absent;
+  for (const auto& entry : others_)
+    if (!entry->is_present()) absent.push_back(&entry->member);
+  std::ranges::sort(absent, by_name);
+  present();  // which sorts them
+  std::vector<const Record*> all;
+  std::ranges::merge(present_, absent, std::back_inserter(all), by_name);
+  std::vector<MemberStatus> members;
+  members.reserve(all.size());
+  for (const Record* record : all) {
+    const Entry* other = record == &self_ ? nullptr : entry((*record)->id);
+    members.push_back({*record, other ? other->liveness : Liveness::alive,
+                       other ? other->last_heard : now, !other});
+  }
   return members;
 }
 
-std::vector<const Member*> Roster::within_reach() const {
-  std::vector<const Member*> members = present_others_;
-  if (is_hidden(self_)) std::erase_if(members, [](auto* member) { return is_hidden(*member); });
+std::vector<NodeId> Roster::within_reach() const {
+  std::vector<NodeId> members = present_others_;
+  if (is_hidden(own())) std::erase_if(members, [this](NodeId id) { return is_hidden(*find(id)); });
   return members;
 }
 
-// The lists stay sorted: sorting them again for each of many newcomers would be most of the work.
-void Roster::list(const Entry& entry) {
-  const Member* member = &entry.member;
-  present_.insert(std::ranges::upper_bound(present_, member, by_name), member);
-  present_others_.insert(std::ranges::upper_bound(present_others_, member, by_id), member);
+// ---------------------------------------------------------------- changes
+
+Roster::Entry& Roster::add(const Record& member) {
+  Entry& entry = *others_.emplace_back(std::make_unique<Entry>());
+  by_id_[member->id] = &entry;
+  entry.member = member;
+  entry.place = marks_.size();
+  marks_.push_back(mark_of(member, entry.liveness));
+  return entry;
 }
 
-void Roster::unlist(const Entry& entry) {
+// The last entry takes its place.
+void Roster::erase(NodeId id) {
+  const std::size_t place = entry(id)->place;
+  by_id_.erase(id);
+  others_.back()->place = place;
+  std::swap(others_[place], others_.back());
+  std::swap(marks_[place], marks_.back());
+  others_.pop_back();
+  marks_.pop_back();
+}
+
+void Roster::become(Entry& entry, const Record& newer, Liveness now) {
+  entry.liveness = now;
+  replace(entry, newer);
+  entry.suspicion.reset();
+  entry.is_hearsay = false;
+}
+
+void Roster::replace(Entry& entry, const Record& newer) {
+  if (entry.is_listed) {
+    census_.leave(entry.member, own().agreement);
+    census_.enter(newer, own().agreement);
+  }
+  entry.member = newer;
+  marks_[entry.place] = mark_of(entry.member, entry.liveness);
+}
+
+void Roster::list(Entry& entry) {
+  entry.is_listed = true;
+  census_.enter(entry.member, own().agreement);
+  present_.push_back(&entry.member);
+  present_others_.push_back(entry.member->id);
+}
+
+void Roster::unlist(Entry& entry) {
+  entry.is_listed = false;
+  census_.leave(entry.member, own().agreement);
   ++version_;
   ++departures_;
-  std::erase(present_, &entry.member);
-  std::erase(present_others_, &entry.member);
+  const auto place = std::ranges::find(present_, &entry.member);
+  sorted_ -= place < present_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+  present_.erase(place);
+  std::erase(present_others_, entry.member->id);
 }
 
 }  // namespace starling::gossip

@@ -2,14 +2,18 @@
 // Membership and its parts change the roster; the other parts of a node read it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/id_map.h"
 #include "base/time.h"
+#include "gossip/members/census.h"
+#include "gossip/members/marks.h"
 #include "gossip/members/suspicion.h"
 #include "gossip/options.h"
 #include "gossip/status.h"
@@ -27,12 +31,12 @@ class Roster {
   };
   // This node's knowledge of another node.
   struct Entry {
-    Member member;
+    Record member;
     Liveness liveness = Liveness::alive;
     Time last_heard{};
-    bool has_spoken = false;                  // this node got a message from it
-    std::optional<Suspicion> suspicion = {};  // of a suspect
-    Accusation accusation = {};               // of a suspect: the last that was heard
+    bool has_spoken = false;                    // this node got a message from it
+    std::unique_ptr<Suspicion> suspicion = {};  // of a suspect
+    Accusation accusation = {};                 // of a suspect: the last that was heard
     bool is_hearsay = false;  // dead by the word of another alone, from whom it was heard of first
     std::optional<Time> missed = {};   // when its host answered no connection
     std::optional<Time> refused = {};  // when its host refused one
@@ -41,28 +45,24 @@ class Roster {
     Duration pause{};
     // A later record of the same name at another address; it replaces this member when that is
     // dead.
-    std::optional<Member> rival = {};
+    std::optional<Record> rival = {};
     Time rival_heard{};
+    bool is_listed = false;  // see list()
+    std::size_t place = 0;   // in others()
 
     bool is_present() const { return liveness <= Liveness::suspect; }
-    // Takes that record, and suspects it of nothing.
-    void become(const Member& newer, Liveness now) {
-      member = newer;
-      liveness = now;
-      suspicion.reset();
-      is_hearsay = false;
-    }
   };
-  using Entries = std::map<NodeId, Entry>;
+  using Entries = std::vector<std::unique_ptr<Entry>>;
 
   // REQUIRES that the node's own record outlives the roster at its address.
-  explicit Roster(const Member& self) : self_(self), present_{&self} {}
+  explicit Roster(const Record& self) : self_(self), present_{&self}, sorted_(1) {}
   Roster(const Roster&) = delete;
   Roster& operator=(const Roster&) = delete;
 
   // ---- what all parts of a node read
-  NodeId self() const { return self_.id; }
-  const Member& own() const { return self_; }
+  NodeId self() const { return self_->id; }
+  const Member& own() const { return *self_; }
+  const Record& own_record() const { return self_; }
   // Grows whenever a member appears, goes, comes back, or changes its phase.
   std::uint64_t version() const { return version_; }
   // Grows whenever a member dies or leaves.
@@ -75,42 +75,58 @@ class Roster {
   // The latest incarnation known of the node; nothing if the node is not known.
   std::optional<std::uint64_t> incarnation_of(NodeId id) const;
   // Whether the member has this node's values of the agreed keys.
-  bool agrees(const Member& member) const { return member.agreement == self_.agreement; }
+  bool agrees(const Member& member) const { return member.agreement == self_->agreement; }
   // Live and suspect members that have a model, self included, in natural order of names.
   std::vector<const Member*> ready() const;
-  std::size_t ready_count() const;
-  std::size_t relay_count() const;
-  // Live and suspect members, self included, in the same order. Valid until the version grows.
-  const std::vector<const Member*>& present() const { return present_; }
+  std::size_t ready_count() const { return census_.ready + (own().phase != Phase::joining); }
+  std::size_t relay_count() const { return census_.relays + is_relay(own()); }
+  // Live and suspect members, self included, in the same order. Valid until one changes.
+  std::vector<const Member*> present() const;
+  std::size_t present_count() const { return present_.size(); }
   // All known members, dead and left ones included, in the same order.
   std::vector<MemberStatus> status(Time now) const;
 
   // ---- what Membership reads and changes
   Entries& others() { return others_; }
   const Entries& others() const { return others_; }
-  // Of the present others those that this node can dial or that can dial it, in order of ids.
-  std::vector<const Member*> within_reach() const;
-  // The present members of others(), in order of ids.
-  const std::vector<const Member*>& present_others() const { return present_others_; }
+  // Of each entry of others(), in its order; see marks.h.
+  const std::vector<std::uint64_t>& marks() const { return marks_; }
+  // Of the present others those that this node can dial or that can dial it.
+  std::vector<NodeId> within_reach() const;
+  // The present members of others(), in the order in which they appeared.
+  const std::vector<NodeId>& present_others() const { return present_others_; }
+  // Of those; by their agreement with this node.
+  const Census& census() const { return census_; }
   // What this node passes on of it. Of a suspect that is an accuser's word; that a member is dead
   // this node says itself.
   Rumor rumor_of(const Entry& entry) const;
   // Null: not known.
-  const Entry* entry(NodeId id) const;
-  Entry* entry(NodeId id) { return const_cast<Entry*>(std::as_const(*this).entry(id)); }
+  Entry* entry(NodeId id) const;
+  // REQUIRES that the member is not known.
+  Entry& add(const Record& member);
+  // Forgets a member that is not present.
+  void erase(NodeId id);
+  // The entry gets that record; become(): and is suspected of nothing.
+  void become(Entry& entry, const Record& newer, Liveness now);
+  void replace(Entry& entry, const Record& newer);
   // An entry of others() is present now (list), or not any more (unlist), which is a new version.
   // REQUIRES that the entry keeps its address while it is listed.
-  void list(const Entry& entry);
-  void unlist(const Entry& entry);
+  void list(Entry& entry);
+  void unlist(Entry& entry);
   void touch() { ++version_; }
 
  private:
-  const Member& self_;
+  const Record& self_;
   Entries others_;
+  IdMap<Entry*> by_id_;
+  std::vector<std::uint64_t> marks_;
   std::uint64_t version_ = 1;
   std::uint64_t departures_ = 0;
-  std::vector<const Member*> present_;
-  std::vector<const Member*> present_others_;
+  Census census_;
+  // Sorted when they are read: in the start of a large cluster they grow more often than that.
+  mutable std::vector<const Record*> present_;
+  mutable std::size_t sorted_;  // the first so many are in natural order of names
+  std::vector<NodeId> present_others_;
 };
 
 }  // namespace starling::gossip

@@ -26,11 +26,11 @@ constexpr Duration kFullMemory = std::chrono::minutes(1);
 // ---------------------------------------------------------------- the law of rumors
 
 void RumorLaw::hear(Time now, const Rumor& rumor, Outbox& out) {
-  Entry* known = roster_.entry(rumor.member.id);
+  Entry* known = roster_.entry(rumor.member->id);
   if (!known) return meet(now, rumor, out);
   if (Notary::is_other_key(rumor.member, known->member))
     return is_reissued(now, *known, rumor.member, out);
-  if (known->is_present() && rumor.member.control != known->member.control &&
+  if (known->is_present() && rumor.member->control != known->member->control &&
       age(rumor.member) > age(known->member))
     return contest(now, *known, rumor, out);
   switch (rumor.liveness) {
@@ -45,18 +45,17 @@ void RumorLaw::hear(Time now, const Rumor& rumor, Outbox& out) {
 }
 
 void RumorLaw::meet(Time now, const Rumor& rumor, Outbox& out) {
-  if (rumor.liveness == Liveness::left || rumor.member.phase == Phase::left) return;
+  if (rumor.liveness == Liveness::left || rumor.member->phase == Phase::left) return;
   if (roster_.others().size() >= kOthersLimit) forget_one(out);
   if (roster_.others().size() >= kOthersLimit) {
     turned_away_ = now;
     return;
   }
-  Entry& entry = roster_.others()[rumor.member.id];
-  entry.member = rumor.member;
+  Entry& entry = roster_.add(rumor.member);
   entry.last_heard = now;
-  out.put(Reach{rumor.member.id, contact_of(rumor.member)});
+  out.put(Reach{rumor.member->id, contact_of(rumor.member)});
   if (rumor.liveness == Liveness::dead) {
-    entry.liveness = Liveness::dead;
+    roster_.become(entry, rumor.member, Liveness::dead);
     entry.is_hearsay = true;
     entry.next_ask = now;
     entry.pause = timing_.retry;
@@ -72,14 +71,14 @@ void RumorLaw::appears(Time now, Entry& entry, Outbox& out) {
   roster_.touch();
   list(entry);
   greet(entry.member, out);
-  out.event(Event::Kind::joined, fmt::format("{} joined", entry.member.name));
-  dissemination_.add({entry.member});
+  out.event(Event::Kind::joined, fmt::format("{} joined", entry.member->name));
+  dissemination_.add(entry.member->id);
 }
 
 // The member cannot dial this node, and needs the connection for its probes.
 void RumorLaw::greet(const Member& member, Outbox& out) {
   if (is_hidden(roster_.own()) && !is_hidden(member))
-    out.send(member.id, Gossip{{{roster_.own()}}});
+    out.send(member.id, Gossip{{{roster_.own_record()}}});
 }
 
 // The first of two nodes with one name stays as long as it lives. A node that returns at another
@@ -90,24 +89,24 @@ void RumorLaw::contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out) 
     entry.rival = rumor.member;
     entry.rival_heard = now;
   }
-  out.put(ConnectProbe{entry.member.id});
-  doubt(now, entry.member.id);
+  out.put(ConnectProbe{entry.member->id});
+  doubt(now, entry.member->id);
 }
 
 void RumorLaw::take_rival(Time now, Entry& entry, Outbox& out) {
-  const std::optional<Member> rival = std::exchange(entry.rival, std::nullopt);
+  const std::optional<Record> rival = std::exchange(entry.rival, std::nullopt);
   if (rival && now - entry.rival_heard < kRememberRival) is_alive(now, entry, {*rival}, out);
 }
 
 void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
-  const Member& heard = rumor.member;
+  const Record& heard = rumor.member;
   if (age(heard) == age(entry.member)) return is_same_age(now, entry, heard, out);
   if (age(heard) < age(entry.member)) return;
-  const bool is_restarted = heard.incarnation > entry.member.incarnation;
+  const bool is_restarted = heard->incarnation > entry.member->incarnation;
   const bool was_present = entry.is_present();
   const bool is_changed = !was_present || is_restarted || contradicts(heard, entry.member);
   if (entry.liveness == Liveness::suspect && !is_restarted)
-    out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard.name));
+    out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard->name));
   if (is_hidden(heard) && !is_hidden(entry.member)) prober_.forgive();
   become(entry, heard, Liveness::alive, out);
   if (is_restarted) entry.is_reached = false, entry.refused = entry.missed = std::nullopt;
@@ -116,44 +115,44 @@ void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   connected_ = true;
   if (!was_present || is_restarted) {
     greet(heard, out);
-    out.event(Event::Kind::joined, fmt::format("{} is back", heard.name));
+    out.event(Event::Kind::joined, fmt::format("{} is back", heard->name));
   }
   if (is_changed) roster_.touch();
-  dissemination_.add({heard});
+  dissemination_.add(heard->id);
 }
 
 // The name has a new key, and the certificate of the earlier one is refused from now on.
-void RumorLaw::is_reissued(Time now, Entry& entry, const Member& heard, Outbox& out) {
-  if (heard.phase == Phase::left) return;
+void RumorLaw::is_reissued(Time now, Entry& entry, const Record& heard, Outbox& out) {
+  if (heard->phase == Phase::left) return;
   const bool was_present = entry.is_present();
-  out.put(Hangup{heard.id});
+  out.put(Hangup{heard->id});
   become(entry, heard, Liveness::alive, out);
   entry.is_reached = false, entry.refused = entry.missed = std::nullopt, entry.rival.reset();
   if (!was_present) list(entry);
   entry.last_heard = now;
-  out.event(Event::Kind::joined, fmt::format("{} is back with a new key", heard.name));
+  out.event(Event::Kind::joined, fmt::format("{} is back with a new key", heard->name));
   roster_.touch();
-  dissemination_.add({heard});
+  dissemination_.add(heard->id);
 }
 
 // If two records of the same age contradict each other, one is wrong; the member gets both, because
 // only the member knows which.
-void RumorLaw::is_same_age(Time now, Entry& entry, const Member& heard, Outbox& out) {
+void RumorLaw::is_same_age(Time now, Entry& entry, const Record& heard, Outbox& out) {
   if (entry.is_hearsay) {
-    entry.become(heard, Liveness::alive);
+    roster_.become(entry, heard, Liveness::alive);
     appears(now, entry, out);
-    return doubt(now, heard.id);
+    return doubt(now, heard->id);
   }
   if (!entry.is_present()) return;
   if (contradicts(heard, entry.member))
-    out.send(entry.member.id, Gossip{{{entry.member}, {heard}}});
+    out.send(entry.member->id, Gossip{{{entry.member}, {heard}}});
   if (!outdates(heard, entry.member)) return;
   const bool is_other = contradicts(heard, entry.member);
-  if (!have_same_contact(heard, entry.member)) out.put(Reach{heard.id, contact_of(heard)});
-  entry.member = heard;
+  if (!have_same_contact(heard, entry.member)) out.put(Reach{heard->id, contact_of(heard)});
+  roster_.replace(entry, heard);
   if (!is_other) return;
   roster_.touch();
-  dissemination_.add({heard});
+  dissemination_.add(heard->id);
 }
 
 // An accusation of an unknown age shows that the member lived until then.
@@ -165,7 +164,7 @@ void RumorLaw::is_accused(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   if (!entry.is_present() || !counts(now, entry, rumor, out)) return;
   entry.accusation = {rumor.liveness, rumor.accuser, rumor.signature};
   judge_by(*entry.suspicion);
-  dissemination_.add(roster_.rumor_of(entry));
+  dissemination_.add(entry.member->id);
 }
 
 // Whether the accusation is news. No member is dead by the word of one other: this node looks for
@@ -174,8 +173,8 @@ bool RumorLaw::counts(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   const bool is_first = !entry.suspicion;
   if (is_first) {
     entry.liveness = Liveness::suspect;
-    entry.suspicion.emplace(now, rumor.accuser);
-    out.event(Event::Kind::suspected, fmt::format("{} does not answer", entry.member.name));
+    entry.suspicion = std::make_unique<Suspicion>(now, rumor.accuser);
+    out.event(Event::Kind::suspected, fmt::format("{} does not answer", entry.member->name));
   }
   const bool accuses = entry.suspicion->accuse(rumor.accuser) || is_first;
   const bool looks = !entry.suspicion->has_claim();
@@ -183,8 +182,8 @@ bool RumorLaw::counts(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
       !entry.suspicion->claim_death(rumor.accuser))
     return accuses;
   if (looks) {
-    prober_.doubt(now, entry.member.id);
-    out.put(ConnectProbe{entry.member.id});
+    prober_.doubt(now, entry.member->id);
+    out.put(ConnectProbe{entry.member->id});
   }
   return true;
 }
@@ -195,14 +194,14 @@ void RumorLaw::suspect(Time now, Entry& entry, Outbox& out) {
 }
 
 void RumorLaw::dies(Time now, Entry& entry, Outbox& out) {
-  entry.become(entry.member, Liveness::dead);
+  roster_.become(entry, entry.member, Liveness::dead);
   entry.pause = timing_.retry;
   entry.next_ask = now + entry.pause;
   roster_.unlist(entry);
-  out.event(Event::Kind::died, fmt::format("{} died: not heard of for {:.1f} s", entry.member.name,
+  out.event(Event::Kind::died, fmt::format("{} died: not heard of for {:.1f} s", entry.member->name,
                                            seconds(now - entry.last_heard)));
-  out.put(Hangup{entry.member.id});
-  dissemination_.add(roster_.rumor_of(entry));
+  out.put(Hangup{entry.member->id});
+  dissemination_.add(entry.member->id);
   take_rival(now, entry, out);
 }
 
@@ -213,23 +212,25 @@ void RumorLaw::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   become(entry, rumor.member, Liveness::left, out);
   entry.last_heard = now;
   if (was_present) roster_.unlist(entry);
-  out.event(Event::Kind::left, fmt::format("{} left", entry.member.name));
-  out.put(Hangup{entry.member.id});
-  dissemination_.add({entry.member, Liveness::left, rumor.accuser});
+  out.event(Event::Kind::left, fmt::format("{} left", entry.member->name));
+  out.put(Hangup{entry.member->id});
+  dissemination_.add(entry.member->id);
 }
 
 void RumorLaw::expel(Time now,
                      const std::function<std::optional<std::uint64_t>(const Member&)>& when,
                      Outbox& out) {
-  for (auto& [id, entry] : roster_.others()) {
+  for (const auto& other : roster_.others()) {
+    Entry& entry = *other;
+    const NodeId id = entry.member->id;
     const auto time = entry.liveness == Liveness::left ? std::nullopt : when(entry.member);
     if (!time) continue;
     const bool was_present = entry.is_present();
-    entry.become(entry.member, Liveness::left);
+    roster_.become(entry, entry.member, Liveness::left);
     entry.last_heard = now;
     if (was_present) roster_.unlist(entry);
     out.event(Event::Kind::left,
-              fmt::format("{} was revoked at {}", entry.member.name, utc_text(*time)));
+              fmt::format("{} was revoked at {}", entry.member->name, utc_text(*time)));
     out.put(Hangup{id});
     dissemination_.forget(id);
   }
@@ -242,25 +243,26 @@ void RumorLaw::forget_one(Outbox& out) {
   const auto worth = [this](const Entry& entry) {
     return std::tuple(entry.has_spoken, entry.is_present(), entry.last_heard);
   };
-  const auto least = std::ranges::min_element(roster_.others(), [&](const auto& a, const auto& b) {
-    return worth(a.second) < worth(b.second);
-  });
-  if (least == roster_.others().end() || (least->second.has_spoken && least->second.is_present()))
-    return;
-  if (least->second.is_present()) roster_.unlist(least->second);
-  out.put(Reach{least->first, {}});
-  dissemination_.forget(least->first);
-  roster_.others().erase(least);
+  const auto least = std::ranges::min_element(
+      roster_.others(), [&](const auto& a, const auto& b) { return worth(*a) < worth(*b); });
+  if (least == roster_.others().end()) return;
+  Entry& entry = **least;
+  if (entry.has_spoken && entry.is_present()) return;
+  const NodeId id = entry.member->id;
+  if (entry.is_present()) roster_.unlist(entry);
+  out.put(Reach{id, {}});
+  dissemination_.forget(id);
+  roster_.erase(id);
 }
 
-void RumorLaw::become(Entry& entry, const Member& newer, Liveness now, Outbox& out) {
-  if (!have_same_contact(newer, entry.member)) out.put(Reach{newer.id, contact_of(newer)});
-  entry.become(newer, now);
+void RumorLaw::become(Entry& entry, const Record& newer, Liveness now, Outbox& out) {
+  if (!have_same_contact(newer, entry.member)) out.put(Reach{newer->id, contact_of(newer)});
+  roster_.become(entry, newer, now);
 }
 
-void RumorLaw::list(const Entry& entry) {
+void RumorLaw::list(Entry& entry) {
   roster_.list(entry);
-  dissemination_.meet(entry.member.id);
+  dissemination_.meet(entry.member->id);
 }
 
 // ---------------------------------------------------------------- this node's findings
@@ -269,7 +271,7 @@ void RumorLaw::list(const Entry& entry) {
 // to what it sends that it must say so.
 void RumorLaw::heard_from(Time now, NodeId id, std::uint64_t incarnation, Outbox& out) {
   Entry* entry = roster_.entry(id);
-  if (!entry || entry->member.incarnation != incarnation) return;
+  if (!entry || entry->member->incarnation != incarnation) return;
   connected_ = true;
   entry->has_spoken = true;
   if (entry->is_present()) entry->last_heard = now;
@@ -282,7 +284,7 @@ void RumorLaw::heard_from(Time now, NodeId id, std::uint64_t incarnation, Outbox
 // Null: the member is not present, or at another address by now.
 RumorLaw::Entry* RumorLaw::at(NodeId id, const Endpoint& control) {
   Entry* entry = roster_.entry(id);
-  return entry && entry->is_present() && entry->member.control == control ? entry : nullptr;
+  return entry && entry->is_present() && entry->member->control == control ? entry : nullptr;
 }
 
 void RumorLaw::refused(Time now, NodeId id, const Endpoint& at, Outbox& out) {
@@ -290,16 +292,24 @@ void RumorLaw::refused(Time now, NodeId id, const Endpoint& at, Outbox& out) {
   if (!entry) return;
   prober_.refused(id);
   entry->refused = now;
+  is_unreached(id);
   if (entry->rival) return dies(now, *entry, out);
   if (entry->liveness == Liveness::alive) suspect(now, *entry, out);
   entry->suspicion->refuse(now);
   judge_by(*entry->suspicion);
 }
 
+void RumorLaw::is_unreached(NodeId id) {
+  unreached_.insert(id);
+  if (unreached_.size() > kMembersLimit)
+    std::erase_if(unreached_, [this](NodeId other) { return !roster_.entry(other); });
+}
+
 void RumorLaw::unanswered(Time now, NodeId id, const Endpoint& at) {
   Entry* entry = this->at(id, at);
   if (!entry) return;
   entry->missed = now;
+  is_unreached(id);
   if (!entry->suspicion) return;
   entry->suspicion->miss();
   judge_by(*entry->suspicion);
@@ -324,31 +334,32 @@ void RumorLaw::doubt(Time now, NodeId id) {
 // ---------------------------------------------------------------- time
 
 void RumorLaw::was_away(Duration away) {
-  for (auto& [id, entry] : roster_.others())
-    if (entry.suspicion) entry.suspicion->postpone(away);
+  for (const auto& entry : roster_.others())
+    if (entry->suspicion) entry->suspicion->postpone(away);
   if (next_judgement_ != kNever) next_judgement_ += away;
 }
 
 void RumorLaw::judge_by(const Suspicion& suspicion) {
-  next_judgement_ = std::min(next_judgement_, suspicion.ends(timing_, roster_.present().size()));
+  next_judgement_ = std::min(next_judgement_, suspicion.ends(timing_, roster_.present_count()));
 }
 
 // A suspect whose message came meanwhile lives, though its refutation has not come yet: the
 // suspicion starts again.
 void RumorLaw::tick(Time now, Outbox& out) {
   if (now < next_judgement_) return;
-  const std::size_t members = roster_.present().size();
+  const std::size_t members = roster_.present_count();
   next_judgement_ = kNever;
-  for (auto& [id, entry] : roster_.others()) {
+  for (const auto& other : roster_.others()) {
+    Entry& entry = *other;
     if (!entry.suspicion) continue;
     if (now >= entry.suspicion->ends(timing_, members)) {
       if (entry.last_heard <= entry.suspicion->since()) {
         dies(now, entry, out);
         continue;
       }
-      entry.suspicion.emplace(now, roster_.self());
+      entry.suspicion = std::make_unique<Suspicion>(now, roster_.self());
       entry.accusation = {Liveness::suspect, roster_.self(), {}};
-      prober_.doubt(now, id);
+      prober_.doubt(now, entry.member->id);
     }
     next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, members));
   }
@@ -360,16 +371,19 @@ std::vector<std::string> RumorLaw::warnings(Time now) const {
     warnings.push_back(
         fmt::format("the cluster has {} members, as many as there may be; others are not taken in",
                     kMembersLimit));
-  for (const auto& [id, entry] : roster_.others()) {
+  for (const NodeId id : unreached_) {
+    const Entry* known = roster_.entry(id);
+    if (!known) continue;
+    const Entry& entry = *known;
     const bool is_heard =
         entry.is_present() && entry.has_spoken && now - entry.last_heard < kLately;
     if (!is_heard || entry.is_reached || is_hidden(entry.member) ||
         !(entry.refused || entry.missed))
       continue;
-    const std::string at = to_string(entry.member.control);
+    const std::string at = to_string(entry.member->control);
     warnings.push_back(fmt::format(
         "messages come from {}, and {} {}, the address it gives: look at its listen.advertise",
-        entry.member.name, entry.refused ? "nobody listens at" : "no host answers at", at));
+        entry.member->name, entry.refused ? "nobody listens at" : "no host answers at", at));
   }
   return warnings;
 }

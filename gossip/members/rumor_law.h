@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,8 @@ class RumorLaw {
   void contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void take_rival(Time now, Entry& entry, Outbox& out);
   void is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
-  void is_reissued(Time now, Entry& entry, const Member& heard, Outbox& out);
-  void is_same_age(Time now, Entry& entry, const Member& heard, Outbox& out);
+  void is_reissued(Time now, Entry& entry, const Record& heard, Outbox& out);
+  void is_same_age(Time now, Entry& entry, const Record& heard, Outbox& out);
   void is_accused(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   bool counts(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void suspect(Time now, Entry& entry, Outbox& out);
@@ -67,11 +68,12 @@ class RumorLaw {
   void appears(Time now, Entry& entry, Outbox& out);
   void has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   Entry* at(NodeId id, const Endpoint& control);
-  static void become(Entry& entry, const Member& newer, Liveness now, Outbox& out);
+  void become(Entry& entry, const Record& newer, Liveness now, Outbox& out);
   void judge_by(const Suspicion& suspicion);
   void forget_one(Outbox& out);
+  void is_unreached(NodeId id);
   void greet(const Member& member, Outbox& out);
-  void list(const Entry& entry);
+  void list(Entry& entry);
 
   const Timing& timing_;
   Roster& roster_;
@@ -79,6 +81,7 @@ class RumorLaw {
   Prober& prober_;
   Time next_judgement_ = kNever;
   bool connected_ = false;
+  std::set<NodeId> unreached_;       // that ever refused or missed a connection
   std::optional<Time> turned_away_;  // when the last newcomer found no room
 };
 

@@ -29,8 +29,8 @@ void Search::resolved(Time now, const Resolved& name) {
 }
 
 bool Search::knows(const Endpoint& control) const {
-  return std::ranges::any_of(roster_.others(), [&](const auto& item) {
-    return item.second.is_present() && item.second.member.control == control;
+  return std::ranges::any_of(roster_.others(), [&](const auto& entry) {
+    return entry->is_present() && entry->member->control == control;
   });
 }
 
@@ -47,8 +47,8 @@ void Search::tick(Time now, bool is_contested, Outbox& out) {
   if (now < next_ask_) return;
   next_ask_ = now + kAskEvery;
   if (!is_contested) return ask_the_lost(now, out);
-  const std::vector<const Member*> others = roster_.within_reach();
-  if (!others.empty()) out.send(others[prng_.below(others.size())]->id, Join{roster_.own()});
+  const std::vector<NodeId> others = roster_.within_reach();
+  if (!others.empty()) out.send(others[prng_.below(others.size())], Join{roster_.own()});
 }
 
 // Forgets members that left long ago.
@@ -57,7 +57,8 @@ void Search::ask_the_lost(Time now, Outbox& out) {
                          roster_.present_others().empty()};
   seeds_.ask(now, view, roster_.own(), out);
   Roster::Entry* longest = nullptr;
-  for (auto& [id, entry] : roster_.others()) {
+  for (const auto& other : roster_.others()) {
+    Roster::Entry& entry = *other;
     const bool is_lost = entry.liveness == Liveness::dead && !is_hidden(entry.member);
     if (!is_lost || now < entry.next_ask) continue;
     if (!longest || entry.next_ask < longest->next_ask) longest = &entry;
@@ -65,14 +66,16 @@ void Search::ask_the_lost(Time now, Outbox& out) {
   if (longest) {
     longest->pause = std::min(longest->pause * 2, kDeadPauseLimit);
     longest->next_ask = now + longest->pause;
-    ask(longest->member.id, out);
+    ask(longest->member->id, out);
   }
-  std::erase_if(roster_.others(), [&](const auto& item) {
-    const Roster::Entry& entry = item.second;
-    if (entry.liveness != Liveness::left || now - entry.last_heard <= kForgetLeft) return false;
-    out.put(Reach{item.first, {}});
-    return true;
-  });
+  std::vector<NodeId> gone;
+  for (const auto& entry : roster_.others())
+    if (entry->liveness == Liveness::left && now - entry->last_heard > kForgetLeft)
+      gone.push_back(entry->member->id);
+  for (const NodeId id : gone) {
+    out.put(Reach{id, {}});
+    roster_.erase(id);
+  }
 }
 
 // The connections to the members asked before are closed.

@@ -41,7 +41,7 @@ const char* Gate::objection(const Header& header, const Received& received,
 }
 
 std::optional<Message> Gate::admit(Time now, const Received& received, const Known& known) {
-  Result<Header> header = decode_header(received.header);
+  Result<Header> header = decode_header(received.header, records_.get());
   if (!header) {
     other_version_ = read_other_version(received.header);
     return count(header.error().text), std::nullopt;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,13 +16,18 @@
 
 #include "base/time.h"
 #include "gossip/io.h"
+#include "gossip/wire/record_cache.h"
 #include "gossip/wire/transfer.h"
 
 namespace starling::gossip {
 
 class Gate {
  public:
-  Gate(std::uint64_t cluster, NodeId self) : cluster_(cluster), self_(self) {}
+  // `records`: what other nodes of this process have decoded; null: none do.
+  Gate(std::uint64_t cluster, NodeId self, std::shared_ptr<RecordCache> records = nullptr)
+      : cluster_(cluster),
+        self_(self),
+        records_(records ? std::move(records) : std::make_shared<RecordCache>()) {}
 
   // The largest payload accepted, in bytes.
   void set_payload_limit(std::size_t bytes) { assembler_.set_payload_limit(bytes); }
@@ -87,6 +93,7 @@ class Gate {
 
   std::uint64_t cluster_;
   NodeId self_;
+  std::shared_ptr<RecordCache> records_;
   Assembler assembler_;
   // One window for each incarnation, the most recent at the end.
   std::map<std::pair<NodeId, Plane>, std::vector<Window>> windows_;

@@ -8,7 +8,8 @@ namespace {
 
 template <class B>
 concept OfMembers = std::same_as<B, Join> || std::same_as<B, Gossip> || std::same_as<B, Table> ||
-    std::same_as<B, Probe> || std::same_as<B, DialBack> || std::same_as<B, Revoked>;
+    std::same_as<B, Digest> || std::same_as<B, Probe> || std::same_as<B, DialBack> ||
+    std::same_as<B, Revoked>;
 
 // How long a leaving node waits at most until its pairs are settled. Smaller: the mean of the fleet
 // may change where much is lost. Larger: a node beside a dead neighbour takes longer to stop.
@@ -31,7 +32,7 @@ struct Hearing {
     node.startup.receive(surveys, from, node.members, node.outbox);
   }
   void operator()(SnapshotRequest& request) const {
-    node.membership.receive(now, from, Gossip{{{request.self}}}, node.outbox);
+    node.membership.receive(now, from, Gossip{{{Record(request.self)}}}, node.outbox);
     if (node.trains() || node.startup.is_founding())
       node.donor.asked(now, from.sender, node.members, node.outbox);
   }

@@ -53,6 +53,7 @@ std::vector<const Member*> founders(const Roster& members) {
 }
 
 std::vector<const Member*> donors(const Roster& members, std::uint64_t own) {
+  if (members.census().trained == 0) return {};
   std::vector<const Member*> donors = members.ready();
   std::erase_if(donors, [&](const Member* member) {
     const bool waits = own > 0 && member->phase == Phase::resumed;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "base/prng.h"
@@ -31,7 +32,7 @@ constexpr Duration kLastSaveLimit = std::chrono::seconds(25);
 
 NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Checkpoint> resumed)
     : options(given),
-      gate(stable_hash(given.cluster), node_id(given.name)),
+      gate(stable_hash(given.cluster), node_id(given.name), given.records),
       outbox(stable_hash(given.cluster), node_id(given.name), given.incarnation, given.credentials),
       membership(options, outbox.notary(), now),
       agreement(given),
@@ -60,6 +61,7 @@ void Node::step(Time now, Input input, Outputs& out) {
   NodeParts& parts = *parts_;
   const auto is_gone = [&parts] { return parts.exit.stage == Exit::Stage::gone; };
   if (is_gone()) return;
+  const std::size_t before = out.size();
   parts.outbox.begin(out);
   parts.membership.awake(now);
   handle(parts, now, input);
@@ -70,6 +72,8 @@ void Node::step(Time now, Input input, Outputs& out) {
     parts.leave(now);
   else
     parts.settle(now);
+  if (!is_gone() && !is_hidden(parts.members.own()))
+    connections_.follow(now, std::span(out).subspan(before), parts.outbox);
 }
 
 Time Node::deadline() const {
@@ -214,13 +218,13 @@ void NodeParts::sample(Time now) {
 
 void NodeParts::follow_members(Time now) {
   saver.hear(now, members, training.course().run().round);
-  saver.set_fleet(startup.workload().foundation, members.present().size() - members.relay_count());
+  saver.set_fleet(startup.workload().foundation, members.present_count() - members.relay_count());
   if (!neighborhood.follow(now, members)) gate.count("topology", "members");
   // Otherwise the peers learn only by gossip that this node is ready, and answer no hello until
   // then.
   if (!std::exchange(was_introduced, true))
     for (const WantedEdge& edge : neighborhood.wanted())
-      if (members.find(edge.peer)) outbox.send(edge.peer, Gossip{{{members.own()}}});
+      if (members.find(edge.peer)) outbox.send(edge.peer, Gossip{{{members.own_record()}}});
   if (startup.is_founding()) links.tell_view(now, neighborhood.view(), outbox);
   links.want(now, neighborhood.wanted(), members, outbox);
   gate.set_senders(links.all().size());
@@ -242,6 +246,10 @@ State NodeParts::state() const {
   const bool is_well = !training.course().run().problem && !membership.identity().namesake() &&
                        saver.status().problem.empty();
   return is_well ? State::training : State::degraded;
+}
+
+const Roster& Node::members() const {
+  return parts_->members;
 }
 
 std::vector<std::string> Node::warnings(Time now) const {

@@ -8,11 +8,13 @@
 
 #include "base/time.h"
 #include "gossip/io.h"
+#include "gossip/node/idle_connections.h"
 #include "gossip/options.h"
 #include "gossip/status.h"
 
 namespace starling::gossip {
 
+class Roster;
 struct NodeParts;
 
 class Node {
@@ -28,11 +30,13 @@ class Node {
   Time deadline() const;
   // The status at `now`. Built anew by every call.
   Status status(Time now) const;
+  const Roster& members() const;
   // Only the warnings of the status, without building the rest.
   std::vector<std::string> warnings(Time now) const;
 
  private:
   std::unique_ptr<NodeParts> parts_;
+  IdleConnections connections_;
 };
 
 }  // namespace starling::gossip

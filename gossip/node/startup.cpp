@@ -60,6 +60,8 @@ void Startup::tick(Time now, const Membership& search, Outbox& out) {
   if (life_->is_in<Gathering>() || is_ready) next_look_ = now + kLook;
   if (!life_->has_come_to<Computing>() || muster_.is_short())
     muster_.count(now, members, is_ready, origin_ == Origin::donor);
+  // A founder that is late finds a donor from now on.
+  if (life_->has_come_to<Computing>() && members.census().trained > 0) surveys_.forget_others();
   if (life_->is_in<Gathering>() && gathered(now, search)) assign(now, members, out);
   if (is_ready && is_overtaken(now, members)) enter(now, Fetching());
   if (life_->is_in<Surveying>()) survey(now, members, out);

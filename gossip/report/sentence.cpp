@@ -85,7 +85,7 @@ std::vector<std::string> clauses(const Status& status) {
 std::string names_of(const std::vector<const MemberStatus*>& members) {
   std::string text;
   for (std::size_t k = 0; k < std::min(members.size(), kNamesShown); ++k)
-    text += (k > 0 ? ", " : "") + members[k]->member.name;
+    text += (k > 0 ? ", " : "") + members[k]->member->name;
   return members.size() > kNamesShown ? text + ", …" : text;
 }
 

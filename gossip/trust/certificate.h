@@ -16,7 +16,7 @@ namespace starling::gossip {
 struct Certificate {
   static constexpr std::string_view kTitle = "certificate";
   static constexpr std::uint64_t kVersion = 1;
-  static constexpr std::size_t kBytesLimit = kCertificateBytesLimit, kElementsLimit = 8;
+  static constexpr std::size_t kBytesLimit = kCertificateBytesLimit;
 
   PublicKey cluster = {};  // the key that signed it; the node's own: signed by itself
   std::string name;        // of the node, not empty, at most kNameBytesLimit

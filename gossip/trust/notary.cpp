@@ -49,7 +49,7 @@ void Notary::sign(Body& body) {
       if (survey.founder == self_) sign(survey);
   if (std::vector<Rumor>* rumors = rumors_in(body))
     for (Rumor& rumor : *rumors) {
-      if (rumor.member.id == self_)
+      if (rumor.member->id == self_)
         sign(rumor.member);
       else if (rumor.accuser == self_ && rumor.accuses())
         accuse(rumor);
@@ -68,7 +68,7 @@ std::optional<std::uint64_t> Notary::revoked(const Member& record) const {
 
 void Notary::accuse(Rumor& rumor) {
   if (accusations_.size() >= 2 * kMembersLimit) accusations_.clear();
-  Signed& last = accusations_[{rumor.member.id, rumor.liveness}];
+  Signed& last = accusations_[{rumor.member->id, rumor.liveness}];
   renew(last, said_of(rumor));
   rumor.signature = last.signature;
 }
@@ -77,6 +77,15 @@ void Notary::sign(Member& own) {
   own.certificate = own_certificate_;
   renew(own_record_, said_of(own));
   own.signature = own_record_.signature;
+}
+
+// A node sends its record more often than it changes.
+void Notary::sign(Record& own) {
+  if (!own.is(last_unsigned_)) {
+    last_unsigned_ = last_signed_ = own;
+    last_signed_.change([this](Member& member) { sign(member); });
+  }
+  own = last_signed_;
 }
 
 void Notary::sign(Survey& own) {
@@ -104,9 +113,9 @@ std::string Notary::said_of(const Member& record) const {
 std::string Notary::said_of(const Rumor& accusation) const {
   Writer out;
   out.number(cluster_);
-  out.id(accusation.member.id);
-  out.number(accusation.member.incarnation);
-  out.number(accusation.member.version);
+  out.id(accusation.member->id);
+  out.number(accusation.member->incarnation);
+  out.number(accusation.member->version);
   out.choice(accusation.liveness, Liveness::left);
   out.id(accusation.accuser);
   return std::string(kAccusationTitle) + out.take();
@@ -133,7 +142,7 @@ Result<void> Notary::verify(const Member& record) {
 
 std::optional<bool> Notary::verify_accusation(const Rumor& rumor) const {
   if (!has_keys()) return true;
-  if (rumor.accuser == rumor.member.id) return false;
+  if (rumor.accuser == rumor.member->id) return false;
   return is_said_by(rumor.accuser, said_of(rumor), rumor.signature);
 }
 

@@ -68,6 +68,7 @@ class Notary {
   };
 
   void sign(Member& own);
+  void sign(Record& own);
   void accuse(Rumor& rumor);
   void sign(Survey& own);
   Result<PublicKey> key_of(const Member& record);
@@ -88,6 +89,7 @@ class Notary {
   };
   // Puts the signature of what is `said` in place of that of something else.
   void renew(Signed& last, std::string said) const;
+  Record last_unsigned_, last_signed_;                         // of this node
   Signed own_record_, own_survey_;                             // that were signed last
   std::map<std::pair<NodeId, Liveness>, Signed> accusations_;  // of this node
   std::map<NodeId, Known> known_;

@@ -22,7 +22,7 @@ inline constexpr std::size_t kRevocationsLimit = 4096;
 struct Revocations {
   static constexpr std::string_view kTitle = "revocation list";
   static constexpr std::uint64_t kVersion = 1;
-  static constexpr std::size_t kBytesLimit = 768 << 10, kElementsLimit = kRevocationsLimit;
+  static constexpr std::size_t kBytesLimit = 768 << 10;
 
   // Times are seconds since 1970.
   struct Name {  // revokes the certificates of this name that are valid from `time` or earlier

@@ -2,8 +2,8 @@
 // then the 64 bytes of an Ed25519 signature over the record's title and that array. The title is
 // not sent: it keeps a signature of one kind of record from fitting another kind.
 //
-// A record T has kTitle, kVersion, kBytesLimit, kElementsLimit (of an array), a member `signature`,
-// and a field list as those of gossip/wire/fields.h, which does not list the signature.
+// A record T has kTitle, kVersion, kBytesLimit, a member `signature`, and a field list as those of
+// gossip/wire/fields.h, which does not list the signature.
 #pragma once
 
 #include <algorithm>
@@ -63,21 +63,16 @@ Result<T> decode_record(std::span<const std::byte> bytes) {
   const auto body = bytes.first(bytes.size() - kSignatureBytes);
   T record;
   std::uint64_t version = 0;
-  bool sound = true;
-  const auto read = [&](const msgpack::object& object) {
-    Reader in(object, sound);
-    in.number(version, kAnyNumber);
-    if (sound && version != T::kVersion) return;
-    fields(in, record);
-    in.end();
-  };
-  const bool is_whole = unpack(body, T::kElementsLimit, read) == body.size();
-  if (sound && version != T::kVersion && version != 0)
+  Reader::Source source{body};
+  Reader in(source);
+  in.number(version, kAnyNumber);
+  if (source.sound && version != T::kVersion && version != 0)
     return fail("a {} of version {}; this program reads version {}", T::kTitle, version,
                 T::kVersion);
+  in.only(record);
   std::ranges::copy(bytes.last(kSignatureBytes), record.signature.bytes.begin());
   const std::string again = unsigned_part(record);
-  if (!is_whole || !sound || !std::ranges::equal(std::as_bytes(std::span(again)), body))
+  if (!source.sound || !std::ranges::equal(std::as_bytes(std::span(again)), body))
     return fail("a {} that is malformed", T::kTitle);
   return record;
 }

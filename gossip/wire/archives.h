@@ -17,8 +17,11 @@
 
 #include "base/utf8.h"
 #include "gossip/wire/fields.h"
+#include "gossip/wire/record_cache.h"
 
 namespace starling::gossip {
+
+inline constexpr std::size_t kWordBytes = 8;
 
 // ---------------------------------------------------------------- what a field may be
 
@@ -53,7 +56,7 @@ class Counter {
   void block(std::span<const std::byte>) { ++count_; }
   void floats(const std::vector<float>&, std::size_t) { ++count_; }
   void endpoint(const Endpoint&) { count_ += 2; }
-  void ids(const std::vector<NodeId>&, std::size_t) { ++count_; }
+  void words(const auto&, std::size_t) { ++count_; }
   void record(const auto&) { ++count_; }
   void list(const auto&, std::size_t) { ++count_; }
   void rest(const auto& records, std::size_t) { count_ += records.size(); }
@@ -100,14 +103,15 @@ class Writer {
     text(value.host, kHostBytesLimit);
     number(value.port);
   }
-  void ids(const std::vector<NodeId>& values, std::size_t) {
-    array(values.size());
-    for (const NodeId value : values) id(value);
+  void words(const auto& values, std::size_t) {
+    static_assert(sizeof(values[0]) == kWordBytes);
+    binary(values.data(), values.size() * kWordBytes);
   }
   void record(const auto& x) {
     array(count_fields(x));
     fields(*this, x);
   }
+  void record(const Record& x) { buffer_.write(x.encoding().data(), x.encoding().size()); }
   void list(const auto& records, std::size_t) {
     array(records.size());
     for (const auto& x : records) record(x);
@@ -159,8 +163,9 @@ class Checker {
     text(value.host, kHostBytesLimit);
     expect(is_host(value.host));
   }
-  void ids(const std::vector<NodeId>& values, std::size_t most) { expect(values.size() <= most); }
+  void words(const auto& values, std::size_t most) { expect(values.size() <= most); }
   void record(const auto& x) { fields(*this, x); }
+  void record(const Record& x) { expect(x.is_within_limits()); }
   void list(const auto& records, std::size_t most) {
     expect(records.size() <= most);
     for (const auto& x : records) record(x);
@@ -175,27 +180,40 @@ class Checker {
 
 // ---------------------------------------------------------------- reading
 
-// Reads the fields of one array in order. After the first field that does not fit `sound` stays
-// false and every later field reads as empty: callers check `sound` once, at the end.
+// Reads the fields of one array in order, where they lie: a message has thousands of them, too many
+// to make an object of each first. After the first field that does not fit `sound` stays false and
+// every later field reads as empty: callers check `sound` once, at the end.
 class Reader {
  public:
-  Reader(const msgpack::object& object, bool& sound) : sound_(sound) {
-    sound_ = sound_ && object.type == msgpack::type::ARRAY;
-    if (sound_) array_ = object.via.array;
+  struct Source {
+    std::span<const std::byte> bytes;  // that are left
+    RecordCache* records = nullptr;    // null: every record is decoded
+    bool sound = true;
+  };
+  // The array that `source` begins with. Readers of one source take turns: a field that is an array
+  // is read to its end before the next field.
+  explicit Reader(Source& source) : source_(source), left_(size_of(kArray)) {
+    if (!expect(left_ <= source_.bytes.size())) left_ = 0;
   }
 
   // Expects that no field is left. Call it after the last field.
-  void end() { expect(index_ == array_.size); }
+  void end() { expect(left_ == 0); }
+  // Reads the fields of `x`, and expects nothing after them.
+  void only(auto& x) {
+    fields(*this, x);
+    end();
+    expect(source_.bytes.empty());
+  }
   // Expects an array as the next field; returns the reader of its fields.
   Reader array() {
-    static const msgpack::object kNothing;
-    const msgpack::object* field = next(msgpack::type::ARRAY);
-    return {field ? *field : kNothing, sound_};
+    take_field();
+    return Reader(source_);
   }
 
   void number(std::uint64_t& value, std::uint64_t most) {
-    const msgpack::object* field = next(msgpack::type::POSITIVE_INTEGER);
-    if (field && expect(field->via.u64 <= most)) value = field->via.u64;
+    take_field();
+    const std::uint64_t read = unsigned_number();
+    if (expect(read <= most)) value = read;
   }
   void id(NodeId& value) { number(value.value, kAnyNumber); }
   void flag(bool& value) {
@@ -210,7 +228,8 @@ class Reader {
     value = static_cast<E>(index);
   }
   void real(double& value) {
-    if (const msgpack::object* field = next(msgpack::type::FLOAT64)) value = field->via.f64;
+    take_field();
+    if (expect(first() == kFloat64)) value = std::bit_cast<double>(big_endian(1, 8));
   }
   void amount(double& value, double most) {
     double read = 0;
@@ -218,28 +237,20 @@ class Reader {
     if (expect(is_amount(read, most))) value = read;
   }
   void text(std::string& value, std::size_t most) {
-    const msgpack::object* field = next(msgpack::type::STR);
-    if (!field || !expect(field->via.str.size <= most)) return;
-    const std::string_view read(field->via.str.ptr, field->via.str.size);
+    const std::string_view read = chars(kText, most);
     if (expect(is_plain(read))) value = read;
   }
   void name(std::string& value, std::size_t most) {
     text(value, most);
     expect(is_name(value));
   }
-  void bytes(std::string& value, std::size_t most) {
-    const msgpack::object* field = next(msgpack::type::BIN);
-    if (field && expect(field->via.bin.size <= most))
-      value.assign(field->via.bin.ptr, field->via.bin.size);
-  }
+  void bytes(std::string& value, std::size_t most) { value = chars(kBinary, most); }
   void block(std::span<std::byte> value) {
-    const msgpack::object* field = next(msgpack::type::BIN);
-    if (field && expect(field->via.bin.size == value.size()))
-      std::memcpy(value.data(), field->via.bin.ptr, value.size());
+    const std::string_view read = chars(kBinary, value.size());
+    if (expect(read.size() == value.size())) std::memcpy(value.data(), read.data(), read.size());
   }
   void floats(std::vector<float>& values, std::size_t most) {
-    std::string raw;
-    bytes(raw, most * sizeof(float));
+    const std::string_view raw = chars(kBinary, most * sizeof(float));
     if (!expect(raw.size() % sizeof(float) == 0)) return;
     values.resize(raw.size() / sizeof(float));
     if (!values.empty()) std::memcpy(values.data(), raw.data(), raw.size());
@@ -254,16 +265,25 @@ class Reader {
     value.port = static_cast<std::uint16_t>(port);
     expect(is_host(value.host));
   }
-  void ids(std::vector<NodeId>& values, std::size_t most) {
-    Reader array = this->array();
-    values.resize(array.size_up_to(most));
-    for (NodeId& value : values) array.id(value);
+  void words(auto& values, std::size_t most) {
+    static_assert(sizeof(values[0]) == kWordBytes);
+    const std::string_view raw = chars(kBinary, most * kWordBytes);
+    if (!expect(raw.size() % kWordBytes == 0)) return;
+    values.resize(raw.size() / kWordBytes);
+    if (!raw.empty()) std::memcpy(values.data(), raw.data(), raw.size());
   }
   template <class T>
   void record(T& x) {
     Reader in = array();
     fields(in, x);
     in.end();
+  }
+  void record(Record& x) {
+    take_field();
+    const std::span<const std::byte> encoding = skip_array();
+    if (!source_.sound) return;
+    const auto read = source_.records ? source_.records->get(encoding) : Record::decode(encoding);
+    if (expect(read.has_value())) x = *read;
   }
   void list(auto& records, std::size_t most) { array().rest(records, most); }
   void rest(auto& records, std::size_t most) {
@@ -272,43 +292,83 @@ class Reader {
   }
 
  private:
-  bool expect(bool holds) { return sound_ = sound_ && holds; }
-  // The number of fields left; 0, and not sound, when it exceeds `most`.
-  std::size_t size_up_to(std::size_t most) {
-    const std::size_t left = array_.size - index_;
-    return expect(left <= most) ? left : 0;
+  // How MessagePack writes the sizes of one type: in the low bits of the first byte, or in one, two
+  // or four bytes after it.
+  struct Sizes {
+    std::uint8_t fixed, mask;      // first bytes fixed to fixed + mask; mask 0: none
+    std::uint16_t one, two, four;  // kNone: there is no such form
+  };
+  static constexpr std::uint16_t kNone = 0x100;
+  static constexpr Sizes kArray{0x90, 0x0f, kNone, 0xdc, 0xdd}, kText{0xa0, 0x1f, 0xd9, 0xda, 0xdb},
+      kBinary{0, 0, 0xc4, 0xc5, 0xc6};
+  static constexpr std::uint8_t kFloat64 = 0xcb, kUnsigned8 = 0xcc, kUnsigned64 = 0xcf;
+
+  bool expect(bool holds) { return source_.sound = source_.sound && holds; }
+  void take_field() {
+    if (expect(left_ > 0)) --left_;
   }
-  const msgpack::object* next(msgpack::type::object_type type) {
-    if (!expect(index_ < array_.size && array_.ptr[index_].type == type)) return nullptr;
-    return &array_.ptr[index_++];
+  // 0xc1, which begins nothing, if nothing can be read.
+  std::uint8_t first() const {
+    constexpr std::uint8_t kNothing = 0xc1;
+    return source_.sound && !source_.bytes.empty() ? std::to_integer<std::uint8_t>(source_.bytes[0])
+                                                   : kNothing;
   }
-
-  msgpack::object_array array_{0, nullptr};
-  std::uint32_t index_ = 0;
-  bool& sound_;
-};
-
-// The most elements of an array of a header.
-inline constexpr std::size_t kArrayLimit = 16 * kMembersLimit;
-
-// Calls `read` with the object that the bytes begin with; its texts and binaries lie in `bytes`. It
-// holds no map, no extension, no long text, no deep nesting and no array of more than
-// `array_limit`. Returns the number of its bytes; 0 if there is no such object.
-template <class Read>
-std::size_t unpack(std::span<const std::byte> bytes, std::size_t array_limit, const Read& read) {
-  const msgpack::unpack_limit limits(array_limit, /*map*/ 0, /*str*/ kHeaderBytesLimit,
-                                     /*bin*/ kHeaderBytesLimit, /*ext*/ 0, /*depth*/ 8);
-  try {
-    std::size_t offset = 0;
-    bool referenced = false;
-    const msgpack::object_handle handle = msgpack::unpack(
-        reinterpret_cast<const char*>(bytes.data()), bytes.size(), offset, referenced,
-        [](msgpack::type::object_type, std::size_t, void*) { return true; }, nullptr, limits);
-    read(handle.get());
-    return offset;
-  } catch (const std::exception&) {  // msgpack::unpack_error and its relatives, bad_alloc
+  // The number in `size` bytes after the first `before`, which are taken with it.
+  std::uint64_t big_endian(std::size_t before, std::size_t size) {
+    if (!expect(source_.bytes.size() >= before + size)) return 0;
+    std::uint64_t value = 0;
+    for (const std::byte byte : source_.bytes.subspan(before, size))
+      value = value << 8 | std::to_integer<std::uint64_t>(byte);
+    source_.bytes = source_.bytes.subspan(before + size);
+    return value;
+  }
+  std::uint64_t unsigned_number() {
+    const std::uint8_t byte = first();
+    if (byte < 0x80) return big_endian(0, 1);
+    if (!expect(byte >= kUnsigned8 && byte <= kUnsigned64)) return 0;
+    return big_endian(1, std::size_t{1} << (byte - kUnsigned8));
+  }
+  std::size_t size_of(const Sizes& sizes) {
+    const std::uint8_t byte = first();
+    if (sizes.mask > 0 && (byte & ~sizes.mask) == sizes.fixed) return big_endian(0, 1) & sizes.mask;
+    const std::size_t width = byte == sizes.one    ? 1
+                              : byte == sizes.two  ? 2
+                              : byte == sizes.four ? 4
+                                                   : 0;
+    return expect(width > 0) ? big_endian(1, width) : 0;
+  }
+  std::string_view chars(const Sizes& sizes, std::size_t most) {
+    take_field();
+    const std::size_t size = size_of(sizes);
+    if (!expect(size <= most && size <= source_.bytes.size())) return {};
+    const auto read = source_.bytes.first(size);
+    source_.bytes = source_.bytes.subspan(size);
+    return {reinterpret_cast<const char*>(read.data()), read.size()};
+  }
+  // Takes an array without a look at what its fields say.
+  std::span<const std::byte> skip_array() {
+    const std::span<const std::byte> begun = source_.bytes;
+    for (std::size_t values = 1; values > 0 && source_.sound; --values) values += skip_value();
+    return begun.first(begun.size() - source_.bytes.size());
+  }
+  // Returns the number of its fields if it is an array.
+  std::size_t skip_value() {
+    const std::uint8_t byte = first();
+    if (byte < 0x80 || (byte >= kUnsigned8 && byte <= kUnsigned64)) return unsigned_number(), 0;
+    if (byte == kFloat64) return big_endian(1, 8), 0;
+    if ((byte & ~kArray.mask) == kArray.fixed || byte == kArray.two || byte == kArray.four)
+      return size_of(kArray);
+    const bool is_text =
+        (byte & ~kText.mask) == kText.fixed || (byte >= kText.one && byte <= kText.four);
+    const std::size_t size = size_of(is_text ? kText : kBinary);
+    if (expect(size <= source_.bytes.size())) source_.bytes = source_.bytes.subspan(size);
     return 0;
   }
-}
+  // The number of fields left; 0, and not sound, when it exceeds `most`.
+  std::size_t size_up_to(std::size_t most) { return expect(left_ <= most) ? left_ : 0; }
+
+  Source& source_;
+  std::size_t left_;  // fields
+};
 
 }  // namespace starling::gossip

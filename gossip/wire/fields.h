@@ -9,7 +9,7 @@
 //   text(x, most)     printable, `most` bytes        name(x, most)    the same, and UTF-8
 //   bytes(x, most)    `most` bytes                   floats(x, most)  `most` finite floats
 //   block(x)          all bytes of an array
-//   endpoint(x)       two fields, host and port      ids(x, most)     an array of NodeIds
+//   endpoint(x)       two fields, host and port      words(x, most)   `most` values of 8 bytes
 //   record(x)         an array of the fields of x    list(x, most)    an array of records
 //   rest(x, most)     records up to the end
 #pragma once
@@ -86,6 +86,11 @@ void fields(auto& a, Like<Table> auto& x) {
   a.number(x.revocations, kAnyNumber);
 }
 
+void fields(auto& a, Like<Digest> auto& x) {
+  a.flag(x.wants);
+  a.words(x.marks, kMembersLimit);
+}
+
 void fields(auto& a, Like<Revoked> auto& x) {
   a.bytes(x.list, kRevocationsBytesLimit);
 }
@@ -141,7 +146,7 @@ void fields(auto& a, Like<Survey> auto& x) {
 }
 
 void fields(auto& a, Like<Surveys> auto& x) {
-  a.ids(x.held, kMembersLimit);
+  a.words(x.held, kMembersLimit);
   a.rest(x.surveys, kMembersLimit);
 }
 

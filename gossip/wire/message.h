@@ -15,6 +15,7 @@
 #include "base/payload.h"
 #include "base/settings.h"
 #include "gossip/wire/link_meter.h"
+#include "gossip/wire/record.h"
 
 namespace starling::gossip {
 
@@ -27,60 +28,11 @@ struct MessageKind {
   Plane plane;
 };
 
-// resumed: the node has a model of an earlier life, and waits to begin with it.
-enum class Phase : std::uint8_t { joining, training, paused, finished, left, resumed };
-
-// relay: a node without data; it averages with its neighbours as others do, and takes no steps.
-enum class Role : std::uint8_t { trainer, relay };
-
-// Which neighbour a node's rounds lately waited for; see edges/hold_ups.h.
-struct Held {
-  NodeId by = {};             // the neighbour that caused most waiting
-  std::uint64_t percent = 0;  // of the node's time, spent waiting for it; 0: hardly any
-};
-
-// A node's record of itself. Other nodes pass it on unchanged.
-struct Member {
-  NodeId id;
-  std::string name;
-  // A node that cannot be dialled has port 0, and as host a mark of its own, by which it is told
-  // from another node of its name.
-  Endpoint control, http;
-  std::uint64_t incarnation = 0;  // grows with every start of the node
-  std::uint64_t version = 0;  // grows within an incarnation, with every change of phase and every
-                              // suspicion that the node refutes
-  Phase phase = Phase::joining;
-  std::uint64_t round = 0;
-  double loss = 0;
-  std::uint64_t saved = 0;      // the round of its newest checkpoint; 0: none
-  std::uint64_t save_at = 0;    // the agreed round after which all nodes save; 0: none
-  std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
-  Held held = {};
-  // Others have found that they cannot dial `control`; see members/reachability.h.
-  bool is_unreachable = false;
-  Role role = Role::trainer;
-  // With keys: the encoded certificate of the node, and its signature of all of this; see
-  // trust/notary.h. Without: empty.
-  std::string certificate = {}, signature = {};
-};
-
-// Whether nobody can dial the member, as behind a NAT; it dials the others.
-inline bool is_hidden(const Member& member) {
-  return member.control.port == 0 || member.is_unreachable;
-}
-inline bool is_relay(const Member& member) {
-  return member.role == Role::relay;
-}
-// Whether one of the two can dial the other.
-inline bool can_meet(const Member& a, const Member& b) {
-  return !is_hidden(a) || !is_hidden(b);
-}
-
 enum class Liveness : std::uint8_t { alive, suspect, dead, left };
 
 // A claim about a member. Merging a rumor twice, late or out of order does no harm.
 struct Rumor {
-  Member member;
+  Record member;
   Liveness liveness = Liveness::alive;
   NodeId accuser = {};  // the node that suspects the member or found it dead
   // With keys: the accuser's, of the accusation; see trust/notary.h.
@@ -106,6 +58,14 @@ struct Table {
   bool asks = false;
   std::vector<Rumor> rumors = {};
   std::uint64_t revocations = 0;  // number of the list that the sender knows
+};
+// What the sender knows of the members, one mark for each (members/marks.h); the receiver sends
+// what the sender lacks, in a Table of these members alone. With `wants`: the marks of what the
+// sender lacks.
+struct Digest {
+  static constexpr MessageKind kKind{15, "digest", Plane::control};
+  bool wants = false;
+  std::vector<std::uint64_t> marks = {};
 };
 // The smallest and largest values of the quantities over all members that have contributed to them
 // in this epoch; see Extremes. Empty lists: none yet.
@@ -253,7 +213,7 @@ struct Round {
 };
 
 using Body = std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round,
-                          Table, Probe, Misdirected, Terms, Estimate, Revoked, DialBack>;
+                          Table, Probe, Misdirected, Terms, Estimate, Revoked, DialBack, Digest>;
 
 // The rumors that a message carries; null: its kind carries none.
 inline std::vector<Rumor>* rumors_in(Body& body) {

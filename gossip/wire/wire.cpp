@@ -32,18 +32,17 @@ Body read_body(Reader& in, bool& sound) {
   return read;
 }
 
-Result<Header> read_header(const msgpack::object& object) {
-  bool sound = true;
-  Reader in(object, sound);
+Result<Header> read_header(Reader::Source source) {
+  Reader in(source);
   std::uint64_t version = 0;
   in.number(version, kAnyNumber);
-  if (sound && version != kProtocolVersion) return fail("protocol");
+  if (source.sound && version != kProtocolVersion) return fail("protocol");
   Header header;
   fields(in, header.envelope);
   fields(in, header.chunk);
-  header.body = read_body(in, sound);
+  header.body = read_body(in, source.sound);
   in.end();
-  if (!sound) return fail("malformed");
+  if (!source.sound || !source.bytes.empty()) return fail("malformed");
   return header;
 }
 
@@ -92,33 +91,27 @@ std::optional<OtherVersion> read_other_version(std::span<const std::byte> bytes)
   if (bytes.size() > kHeaderBytesLimit || !is_of_another_version(bytes)) return std::nullopt;
   OtherVersion other;
   std::uint64_t ignored = 0, kind = 0;
-  bool sound = true;
-  const auto read = [&](const msgpack::object& object) {
-    Reader header(object, sound);
-    header.number(other.version, kAnyNumber);
-    for (std::uint32_t field = 2; field < kHeaderFields - 1; ++field)
-      header.number(ignored, kAnyNumber);
-    header.number(kind, kAnyNumber);
-    Reader member = header.array().array();
-    member.number(ignored, kAnyNumber);
-    member.text(other.name, kNameBytesLimit);
-    member.endpoint(other.control);
-  };
-  if (unpack(bytes, kArrayLimit, read) == 0 || !sound || kind != Join::kKind.number)
-    return std::nullopt;
+  Reader::Source source{bytes};
+  Reader header(source);
+  header.number(other.version, kAnyNumber);
+  for (std::uint32_t field = 2; field < kHeaderFields - 1; ++field)
+    header.number(ignored, kAnyNumber);
+  header.number(kind, kAnyNumber);
+  Reader member = header.array().array();
+  member.number(ignored, kAnyNumber);
+  member.text(other.name, kNameBytesLimit);
+  member.endpoint(other.control);
+  if (!source.sound || kind != Join::kKind.number) return std::nullopt;
   return other;
 }
 
-Result<Header> decode_header(std::span<const std::byte> bytes) {
+Result<Header> decode_header(std::span<const std::byte> bytes, RecordCache* records) {
   if (bytes.size() <= kHeaderSumBytes || bytes.size() > kHeaderBytesLimit) return fail("size");
   if (is_of_another_version(bytes)) return fail("protocol");
   const std::uint64_t sum = read_sum(bytes.last(kHeaderSumBytes));
   bytes = bytes.first(bytes.size() - kHeaderSumBytes);
   if (content_hash(bytes) != sum) return fail("checksum");
-  Result<Header> header;
-  const auto read = [&header](const msgpack::object& object) { header = read_header(object); };
-  if (unpack(bytes, kArrayLimit, read) != bytes.size()) return fail("malformed");
-  return header;
+  return read_header({bytes, records});
 }
 
 }  // namespace starling::gossip

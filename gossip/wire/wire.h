@@ -18,7 +18,9 @@
 
 namespace starling::gossip {
 
-inline constexpr std::uint64_t kProtocolVersion = 9;
+class RecordCache;
+
+inline constexpr std::uint64_t kProtocolVersion = 10;
 inline constexpr std::size_t kHeaderBytesLimit = 2 << 20;  // including the checksum
 inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kNameBytesLimit = 128;
@@ -80,7 +82,8 @@ struct OtherVersion {
 // Returns nothing for another kind of message, or if its name or address is invalid.
 std::optional<OtherVersion> read_other_version(std::span<const std::byte> bytes);
 
-// The error is one of "checksum", "malformed", "protocol", "size".
-Result<Header> decode_header(std::span<const std::byte> bytes);
+// The error is one of "checksum", "malformed", "protocol", "size". `records`: known ones, which
+// need not be decoded; null: none.
+Result<Header> decode_header(std::span<const std::byte> bytes, RecordCache* records = nullptr);
 
 }  // namespace starling::gossip

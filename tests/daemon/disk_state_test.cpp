@@ -41,7 +41,7 @@ const std::vector<Endpoint> kPeers = {{"10.0.0.1", 7600}, {"::1", 7610}, {"host.
 
 gossip::MemberStatus member(const Endpoint& control, gossip::Liveness liveness) {
   gossip::MemberStatus status;
-  status.member.control = control;
+  status.member.change([&](auto& member) { member.control = control; });
   status.liveness = liveness;
   return status;
 }

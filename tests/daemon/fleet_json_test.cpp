@@ -23,7 +23,8 @@ gossip::Spread& spread(Snapshot& snapshot, Quantity quantity) {
 
 TEST_CASE("The fleet is told by counts and means and extremes and totals") {
   Snapshot snapshot = example_snapshot();
-  for (auto& member : snapshot.status.members) member.member.phase = gossip::Phase::training;
+  for (auto& status : snapshot.status.members)
+    status.member.change([](auto& member) { member.phase = gossip::Phase::training; });
   spread(snapshot, Quantity::loss) = {
       .mean = 0.5, .error = 0.01, .least = 0.25, .most = 0.75, .mean_then = 0.6};
   spread(snapshot, Quantity::sample_rate) = {.mean = 100, .error = 1};
@@ -64,11 +65,13 @@ TEST_CASE("The fleet has the node that holds up the others") {
 TEST_CASE("The fleet has the certificate that ends first of the nodes that are there") {
   Snapshot snapshot = example_snapshot();
   for (std::uint64_t k : {0, 1, 3}) {  // node-3 is dead
-    auto draft = test::certificate_draft(snapshot.status.members[k].member.name, test::test_key(2));
+    auto draft =
+        test::certificate_draft(snapshot.status.members[k].member->name, test::test_key(2));
     draft.not_after -= k;
     const auto certificate = sign_certificate(std::move(draft), test::test_key(1));
     REQUIRE(certificate);
-    snapshot.status.members[k].member.certificate = encode(*certificate);
+    snapshot.status.members[k].member.change(
+        [&](auto& member) { member.certificate = encode(*certificate); });
   }
   CHECK(fleet_json(snapshot)["certificates"] ==
         nlohmann::json{

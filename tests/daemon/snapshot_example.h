@@ -10,13 +10,13 @@ namespace starling::daemon {
 
 inline gossip::MemberStatus example_member(const std::string& name, gossip::Liveness liveness) {
   gossip::MemberStatus status;
-  status.member.id = node_id(name);
-  status.member.name = name;
-  status.member.control = {.host = "10.0.0.1", .port = 7600};
-  status.member.http = {.host = "10.0.0.1", .port = 7680};
-  status.member.incarnation = 3;
-  status.member.round = 41;
-  status.member.loss = 0.5;
+  status.member = gossip::Member{.id = node_id(name),
+                                 .name = name,
+                                 .control = {.host = "10.0.0.1", .port = 7600},
+                                 .http = {.host = "10.0.0.1", .port = 7680},
+                                 .incarnation = 3,
+                                 .round = 41,
+                                 .loss = 0.5};
   status.liveness = liveness;
   status.last_heard = Time(std::chrono::seconds(50));
   return status;

@@ -112,7 +112,8 @@ TEST_CASE("Numbers that are not finite are left out") {
   Snapshot snapshot = example_snapshot();
   snapshot.status.run.loss = std::numeric_limits<double>::quiet_NaN();
   snapshot.status.consensus_distance = std::numeric_limits<double>::infinity();
-  snapshot.status.members[1].member.loss = -std::numeric_limits<double>::infinity();
+  snapshot.status.members[1].member.change(
+      [](auto& member) { member.loss = -std::numeric_limits<double>::infinity(); });
   const json status = status_json(snapshot, std::nullopt);
   CHECK_FALSE(status["run"].contains("loss"));
   CHECK_FALSE(status["consensus"].contains("distance"));
@@ -139,8 +140,12 @@ TEST_CASE("Every member has the names of the interface") {
 
 TEST_CASE("A member whose rounds wait says for whom") {
   Snapshot snapshot = example_snapshot();
-  snapshot.status.members[0].member.held = {node_id("node-2"), 84};
-  snapshot.status.members[1].member.held = {node_id("nobody"), 84};
+  snapshot.status.members[0].member.change([](auto& member) {
+    member.held = {node_id("node-2"), 84};
+  });
+  snapshot.status.members[1].member.change([](auto& member) {
+    member.held = {node_id("nobody"), 84};
+  });
   const json members = members_json(snapshot)["members"];
   CHECK(members[0]["waits_for"] == "node-2");
   CHECK(members[0]["waiting"] == 0.84);
@@ -197,7 +202,7 @@ TEST_CASE("A topology that is not known yet has no edges") {
 TEST_CASE("Before the first round nothing is shown that nobody measured") {
   Snapshot snapshot = example_snapshot();
   snapshot.status.run.round = 0;
-  snapshot.status.members[1].member.round = 0;
+  snapshot.status.members[1].member.change([](auto& member) { member.round = 0; });
   const json status = status_json(snapshot, 0.5);
   CHECK_FALSE(status["consensus"].contains("distance"));
   CHECK_FALSE(status["consensus"].contains("neighbor_distance"));
@@ -256,7 +261,7 @@ TEST_CASE("The version is that of the project") {
 
 TEST_CASE("A member that nobody can dial says so and has no address") {
   Snapshot snapshot = example_snapshot();
-  snapshot.status.members[1].member.control = {"hidden-1", 0};
+  snapshot.status.members[1].member.change([](auto& member) { member.control = {"hidden-1", 0}; });
   const json members = members_json(snapshot)["members"];
   CHECK(members[1]["hidden"] == true);
   CHECK_FALSE(members[1].contains("control"));
@@ -265,7 +270,8 @@ TEST_CASE("A member that nobody can dial says so and has no address") {
 
 TEST_CASE("A member that other machines cannot ask by HTTP has no address for it") {
   Snapshot snapshot = example_snapshot();
-  for (auto& member : snapshot.status.members) member.member.http.port = 0;
+  for (auto& status : snapshot.status.members)
+    status.member.change([](auto& member) { member.http.port = 0; });
   const json members = members_json(snapshot)["members"];
   CHECK(members[0]["http"] == "10.0.0.1:7680");  // that of the node itself
   for (std::size_t k = 1; k < members.size(); ++k) CHECK_FALSE(members[k].contains("http"));

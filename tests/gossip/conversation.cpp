@@ -293,7 +293,7 @@ void Conversation::tell_status() {
       text += fmt::format(", {} {} weight {:.4g}", edge.name, text_of(edge), edge.weight);
     for (const gossip::MemberStatus& member : status.members)
       if (member.liveness != gossip::Liveness::alive)
-        text += fmt::format(", {} {}", member.member.name, name(member.liveness));
+        text += fmt::format(", {} {}", member.member->name, name(member.liveness));
     if (status.unsettled_edges > 0) text += fmt::format(", {} unsettled", status.unsettled_edges);
     if (status.late_edges > 0) text += fmt::format(", {} late", status.late_edges);
     tell(text);

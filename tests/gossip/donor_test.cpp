@@ -110,6 +110,6 @@ TEST_CASE_FIXTURE(Fixture,
   REQUIRE(donor.claim());
   make(Time{}, 7);
   CHECK(party.said().size() == 1);
-  for (const Rumor& rumor : newcomers.rumors) ask(Time(100ms), rumor.member.id);
+  for (const Rumor& rumor : newcomers.rumors) ask(Time(100ms), rumor.member->id);
   CHECK(party.said().size() == 255);
 }

@@ -94,8 +94,8 @@ class Slander {
   // Changes what it says of others, and each time what it says of itself.
   void tell(std::vector<Rumor>& rumors) {
     for (Rumor& rumor : rumors) {
-      if (rumor.member.id == id())
-        flap(rumor.member);
+      if (rumor.member->id == id())
+        rumor.member.change([this](Member& member) { flap(member); });
       else
         slander(rumor);
     }
@@ -110,7 +110,7 @@ class Slander {
   }
   void slander(Rumor& rumor) {
     std::size_t left = said_++;
-    Member& member = rumor.member;
+    Member member = rumor.member;
     rumor.liveness = static_cast<Liveness>(turn(left, 4));
     rumor.accuser = id();
     const std::size_t signature = turn(left, 4);
@@ -124,6 +124,7 @@ class Slander {
     if (signature == 1) member.signature.clear();
     if (signature == 2) rumor.accuser = node_id("node-1"), rumor.signature.assign(64, 'x');
     if (signature == 3) member.certificate.clear();
+    rumor.member = member;
     sign(rumor);
   }
   void flap(Member& own) {
@@ -206,8 +207,8 @@ TEST_CASE("A round to save at that one node invents holds no checkpoint of the f
   Fleet fleet(3);
   fleet.lie<Gossip>([&](Gossip& gossip) {
     for (Rumor& rumor : gossip.rumors)
-      if (rumor.member.name == fleet.liar)
-        rumor.member.save_at = 1ULL << 47, ++rumor.member.version;
+      if (rumor.member->name == fleet.liar)
+        rumor.member.change([](Member& member) { member.save_at = 1ULL << 47, ++member.version; });
   });
   fleet.nodes.run(20s);
   for (const std::string& node : fleet.honest())
@@ -259,12 +260,12 @@ TEST_CASE("A member with a valid key that lies about others by every rumor kills
   for (const std::string& node : fleet.honest())
     for (const MemberStatus& member : fleet.status(node).members) {
       CAPTURE(node);
-      CAPTURE(member.member.name);
-      const Status own = fleet.status(member.member.name);
+      CAPTURE(member.member->name);
+      const Status own = fleet.status(member.member->name);
       const auto self = std::ranges::find_if(own.members, &MemberStatus::self);
       CHECK(member.liveness == Liveness::alive);
-      CHECK(member.member.incarnation == self->member.incarnation);
-      CHECK(member.member.version == self->member.version);
-      CHECK(member.member.phase == self->member.phase);
+      CHECK(member.member->incarnation == self->member->incarnation);
+      CHECK(member.member->version == self->member->version);
+      CHECK(member.member->phase == self->member->phase);
     }
 }

@@ -215,7 +215,7 @@ TEST_CASE("A node that leaves tells its members and stops and does nothing after
   CHECK(std::ranges::any_of(sends, [](const Send& send) {
     const auto* gossip = std::get_if<Gossip>(&send.message.body);
     return gossip && std::ranges::any_of(gossip->rumors, [](const Rumor& rumor) {
-             return rumor.member.name == "node-1" && rumor.liveness == Liveness::left;
+             return rumor.member->name == "node-1" && rumor.liveness == Liveness::left;
            });
   }));
   one.now += 10s;
@@ -313,16 +313,18 @@ TEST_CASE("A member may make room for another one of which it tells") {
   for (std::size_t k = 0; k + 1 < kMembersLimit; ++k)
     crowd.rumors.push_back({sample_member(fmt::format("invented-{}", k)), Liveness::alive, {}});
   crowd.rumors.front().liveness = Liveness::dead;
-  for (Rumor& rumor : crowd.rumors) rumor.member.incarnation = 1;
+  for (Rumor& rumor : crowd.rumors)
+    rumor.member.change([](Member& member) { member.incarnation = 1; });
   one.step(Mail("node-2", crowd).received());
   REQUIRE(one.node.status(one.now).members.size() == kMembersLimit);
-  const std::string& first = crowd.rumors.front().member.name;
+  const std::string& first = crowd.rumors.front().member->name;
   const Probe ack{Probe::Kind::ack, 1, node_id(first), {{neighbor(), Liveness::alive, {}}}, {}};
   one.step(Mail(first, ack, "starling", 1, 2).received());
   const auto members = one.node.status(one.now).members;
   CHECK(members.size() == kMembersLimit);
   const auto is_listed = [&](const std::string& name) {
-    return std::ranges::any_of(members, [&](const auto& item) { return item.member.name == name; });
+    return std::ranges::any_of(members,
+                               [&](const auto& item) { return item.member->name == name; });
   };
   CHECK_FALSE(is_listed(first));
   CHECK(is_listed("node-2"));

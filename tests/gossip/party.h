@@ -116,12 +116,12 @@ struct Party {
   }
   gossip::Liveness liveness(Time now, const std::string& name) const {
     for (const gossip::MemberStatus& member : membership.roster().status(now))
-      if (member.member.name == name) return member.liveness;
+      if (member.member->name == name) return member.liveness;
     throw std::runtime_error("not listed: " + name);
   }
   bool lists(Time now, const std::string& name) const {
     for (const gossip::MemberStatus& member : membership.roster().status(now))
-      if (member.member.name == name) return true;
+      if (member.member->name == name) return true;
     return false;
   }
 

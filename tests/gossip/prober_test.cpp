@@ -26,9 +26,13 @@ gossip::Member member(int index) {
 struct Asking {
   explicit Asking(std::vector<gossip::Member> others) : members(std::move(others)) {
     outbox.begin(out);
-    for (const gossip::Member& other : members) targets.push_back(&other);
+    for (const gossip::Member& other : members) targets.push_back(other.id);
     view.self = &self;
     view.targets = targets;
+    view.find = [this](NodeId id) -> const gossip::Member* {
+      const auto found = std::ranges::find(this->members, id, &gossip::Member::id);
+      return found == this->members.end() ? nullptr : &*found;
+    };
     view.news = [](NodeId) { return std::vector<gossip::Rumor>{}; };
   }
   std::vector<gossip::Probe> tick(Time now) {
@@ -47,7 +51,7 @@ struct Asking {
 
   gossip::Member self = member(0);
   std::vector<gossip::Member> members;
-  std::vector<const gossip::Member*> targets;
+  std::vector<NodeId> targets;
   gossip::Prober::View view;
   gossip::Timing timing = gossip::timing_of("lan");
   gossip::Prober prober{timing, 1, Time{}};

@@ -42,7 +42,7 @@ struct Keyed {
     std::size_t found = 0;
     for (const std::string& node : nodes.running())
       for (const MemberStatus& member : nodes.find(node)->status(nodes.now()).members)
-        found += node != name && member.member.name == name && member.liveness == liveness;
+        found += node != name && member.member->name == name && member.liveness == liveness;
     return found;
   }
 

@@ -21,9 +21,9 @@ Status fleet_of(std::size_t training, std::size_t finished = 0, std::size_t join
   status.state = State::training;
   const auto add = [&status](std::size_t count, Phase phase) {
     for (std::size_t k = 0; k < count; ++k) {
-      MemberStatus member{.member = sample_member("node")};
-      member.member.phase = phase;
-      status.members.push_back(member);
+      Member member = sample_member("node");
+      member.phase = phase;
+      status.members.push_back({.member = member});
     }
   };
   add(training, Phase::training);
@@ -47,7 +47,8 @@ std::string said(const Status& status) {
 void lose(Status& status, std::size_t member, Liveness liveness, Duration ago) {
   status.members[member].liveness = liveness;
   status.members[member].last_heard = kNow - ago;
-  status.members[member].member.name = fmt::format("node-{}", member);
+  status.members[member].member.change(
+      [&](Member& changed) { changed.name = fmt::format("node-{}", member); });
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ TEST_CASE("A fleet that trains is one sentence") {
 
 TEST_CASE("Relays are not among those who train") {
   Status status = fleet_of(3);
-  status.members.front().member.role = Role::relay;
+  status.members.front().member.change([](Member& member) { member.role = Role::relay; });
   CHECK(said(status) == "2 nodes train, 1 relay");
 }
 

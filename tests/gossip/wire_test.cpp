@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <set>
@@ -77,13 +78,23 @@ class Stretcher {
     text(x.host, kHostBytesLimit);
     add([&x](Prng& prng) { x.port = static_cast<std::uint16_t>(prng.below(1 << 16)); });
   }
-  void ids(std::vector<NodeId>& x, std::size_t most) {
+  void words(auto& x, std::size_t most) {
     add([&x, most](Prng& prng) { x.resize(most + prng.below(2)); });
   }
   template <class T>
   void record(T& x) {
     using gossip::fields;
     fields(*this, x);
+  }
+  void record(Record& x) {
+    Member& member = members_.emplace_back(*x);
+    const std::size_t before = changes_.size();
+    record(member);
+    for (std::size_t k = before; k < changes_.size(); ++k)
+      changes_[k] = [change = std::move(changes_[k]), &x, &member](Prng& prng) {
+        change(prng);
+        x = member;
+      };
   }
   void list(auto& records, std::size_t) {
     for (auto& x : records) record(x);
@@ -98,6 +109,7 @@ class Stretcher {
   void add(std::function<void(Prng&)> change) { changes_.push_back(std::move(change)); }
 
   std::vector<std::function<void(Prng&)>> changes_;
+  std::deque<Member> members_;
 };
 
 void stretch_a_field(Prng& prng, Body& body) {

@@ -29,9 +29,9 @@ std::string field(std::string_view label, std::uint64_t value) {
 
 // "node-2 alive training"
 std::string text_of(const Rumor& rumor) {
-  std::string text = fmt::format("{} {}", rumor.member.name, gossip::name(rumor.liveness));
+  std::string text = fmt::format("{} {}", rumor.member->name, gossip::name(rumor.liveness));
   if (rumor.liveness == Liveness::alive)
-    text += fmt::format(" {}", gossip::name(rumor.member.phase));
+    text += fmt::format(" {}", gossip::name(rumor.member->phase));
   return text;
 }
 
@@ -88,8 +88,8 @@ bool Wording::is_repetition(const std::string& from, const std::string& to,
   bool is_news = table || (probe && probe->kind > Probe::Kind::ack);
   std::set<std::string>& told = dissemination_[{from, to}];
   for (const Rumor& rumor : probe ? probe->rumors : gossip ? gossip->rumors : table->rumors)
-    is_news |= told.insert(fmt::format("{} {} {}", text_of(rumor), rumor.member.incarnation,
-                                       rumor.member.version))
+    is_news |= told.insert(fmt::format("{} {} {}", text_of(rumor), rumor.member->incarnation,
+                                       rumor.member->version))
                    .second;
   return !is_news;
 }

@@ -290,7 +290,7 @@ TEST_CASE("A fleet goes on bit for bit from the round that it agreed to save") {
       const gossip::Status status = cut.world.status(1);
       return status.checkpoint.fleet_round &&
              std::ranges::all_of(status.members, [&](const gossip::MemberStatus& member) {
-               return member.member.saved >= *status.checkpoint.fleet_round;
+               return member.member->saved >= *status.checkpoint.fleet_round;
              });
     };
     REQUIRE(cut.comes_true(all_saved, 30s));

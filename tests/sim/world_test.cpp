@@ -10,7 +10,7 @@ namespace {
 
 std::uint64_t incarnation(Cluster& cluster, std::size_t node) {
   for (const gossip::MemberStatus& member : cluster.world.status(node).members)
-    if (member.self) return member.member.incarnation;
+    if (member.self) return member.member->incarnation;
   return 0;
 }
 

@@ -1,0 +1,62 @@
+// Member: what a node says of itself. Other nodes pass it on unchanged.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/endpoint.h"
+#include "base/ids.h"
+
+namespace starling::gossip {
+
+// resumed: the node has a model of an earlier life, and waits to begin with it.
+enum class Phase : std::uint8_t { joining, training, paused, finished, left, resumed };
+
+// relay: a node without data; it averages with its neighbours as others do, and takes no steps.
+enum class Role : std::uint8_t { trainer, relay };
+
+// Which neighbour a node's rounds lately waited for; see edges/hold_ups.h.
+struct Held {
+  NodeId by = {};             // the neighbour that caused most waiting
+  std::uint64_t percent = 0;  // of the node's time, spent waiting for it; 0: hardly any
+
+  bool operator==(const Held&) const = default;
+};
+
+struct Member {
+  NodeId id;
+  std::string name;
+  // A node that cannot be dialled has port 0, and as host a mark of its own, by which it is told
+  // from another node of its name.
+  Endpoint control, http;
+  std::uint64_t incarnation = 0;  // grows with every start of the node
+  std::uint64_t version = 0;  // grows within an incarnation, with every change of phase and every
+                              // suspicion that the node refutes
+  Phase phase = Phase::joining;
+  std::uint64_t round = 0;
+  double loss = 0;
+  std::uint64_t saved = 0;      // the round of its newest checkpoint; 0: none
+  std::uint64_t save_at = 0;    // the agreed round after which all nodes save; 0: none
+  std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
+  Held held = {};
+  // Others have found that they cannot dial `control`; see members/reachability.h.
+  bool is_unreachable = false;
+  Role role = Role::trainer;
+  // With keys: the encoded certificate of the node, and its signature of all of this; see
+  // trust/notary.h. Without: empty.
+  std::string certificate = {}, signature = {};
+};
+
+// Whether nobody can dial the member, as behind a NAT; it dials the others.
+inline bool is_hidden(const Member& member) {
+  return member.control.port == 0 || member.is_unreachable;
+}
+inline bool is_relay(const Member& member) {
+  return member.role == Role::relay;
+}
+// Whether one of the two can dial the other.
+inline bool can_meet(const Member& a, const Member& b) {
+  return !is_hidden(a) || !is_hidden(b);
+}
+
+}  // namespace starling::gossip
