@@ -7,7 +7,8 @@ Answers requests on standard input, one line of JSON each:
   ring ROUNDS   D-PSGD on a ring: a local step, then the mean with both neighbours
   ddp ROUNDS    DistributedDataParallel: the mean of the gradients of all
   ddp-fp16 ROUNDS, ddp-powersgd-2 ROUNDS   the same with a communication hook of bench/hooks.py
-  goal ACCURACY SECONDS   rounds of the ring from new models until every node has the accuracy
+  goal ACCURACY SECONDS [ROUNDS]   rounds of the ring from new models until every node has the accuracy,
+                which is looked at after every so many
 HIDDEN are units of hidden layers, "256,128"; "none" is softmax regression. Images are drawn unless
 a folder with the files of MNIST is given. With --namespaces process k runs in that of node k.
 """
@@ -124,15 +125,15 @@ class Peer:
             step()
         return {"ms": (time.monotonic() - start) / count * 1e3, "rounds": count + WARM_UP_ROUNDS}
 
-    def goal(self, accuracy, seconds):
+    def goal(self, accuracy, seconds, look=LOOK_ROUNDS):
         """All stop at one round: whether every node is there goes round with the vectors."""
         self.begin()
         start, done = time.monotonic(), 0
         answer = {"reached_s": None}
         while answer["reached_s"] is None:
-            for _ in range(LOOK_ROUNDS):
+            for _ in range(int(look)):
                 self.ring()
-            done += LOOK_ROUNDS
+            done += int(look)
             elapsed = time.monotonic() - start
             votes = torch.tensor([float(self.accuracy() >= accuracy), float(elapsed < seconds)])
             dist.all_reduce(votes, op=dist.ReduceOp.MIN)
