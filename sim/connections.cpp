@@ -63,8 +63,8 @@ void Connections::hang_up(Time now, std::size_t node, const gossip::Hangup& hang
 
 const Endpoint& Connections::control_of(std::size_t node, NodeId peer) const {
   static const Endpoint kNowhere;
-  const Endpoint* const* known = machines_[node].contacts.find(peer);
-  return known ? **known : kNowhere;
+  const auto known = machines_[node].contacts.find(peer);
+  return known == machines_[node].contacts.end() ? kNowhere : *known->second;
 }
 
 std::optional<std::size_t> Connections::find(const Endpoint& at) const {

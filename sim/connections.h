@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/id_map.h"
+#include "base/hash_table.h"
 #include "gossip/io.h"
 #include "sim/faults.h"
 #include "sim/network.h"
@@ -69,7 +69,7 @@ class Connections {
  private:
   struct Machine {
     bool runs = false, is_hidden = false;
-    IdMap<const Endpoint*> contacts = {};  // as of gossip::Reach
+    HashMap<NodeId, const Endpoint*> contacts = {};  // as of gossip::Reach
   };
   struct Line {
     std::size_t hidden = 0, dialled = 0;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/hash_table.h"
 #include "gossip/wire/message.h"
 
 namespace starling::gossip {
@@ -17,21 +18,15 @@ std::uint64_t mark_of(const Member& member, Liveness liveness);
 // A set of marks, of which some are struck out.
 class Marks {
  public:
-  explicit Marks(std::span<const std::uint64_t> marks);
+  explicit Marks(std::span<const std::uint64_t> marks) : rest_(marks.begin(), marks.end()) {}
 
-  // Whether the set has that mark; then it is struck out.
-  bool strike(std::uint64_t mark);
-  // The marks that were not struck out.
+  // Whether the set has that mark, and it was not struck out before; now it is.
+  bool strike(std::uint64_t mark) { return rest_.erase(mark) > 0; }
+  // The marks that were not struck out, ascending.
   std::vector<std::uint64_t> rest() const;
 
  private:
-  struct Slot {
-    std::uint64_t mark = 0;  // 0: free
-    bool is_struck = false;
-  };
-  Slot& slot_of(std::uint64_t mark);
-
-  std::vector<Slot> slots_;  // a power of two, at least twice as many as marks
+  HashSet<std::uint64_t> rest_;
 };
 
 }  // namespace starling::gossip

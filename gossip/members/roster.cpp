@@ -15,8 +15,8 @@ bool by_name(const Record* a, const Record* b) {
 }  // namespace
 
 Roster::Entry* Roster::entry(NodeId id) const {
-  Entry* const* found = by_id_.find(id);
-  return found ? *found : nullptr;
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
 }
 
 Rumor Roster::rumor_of(const Entry& entry) const {

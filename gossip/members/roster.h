@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/id_map.h"
+#include "base/hash_table.h"
 #include "base/time.h"
 #include "gossip/members/census.h"
 #include "gossip/members/marks.h"
@@ -118,7 +118,7 @@ class Roster {
  private:
   const Record& self_;
   Entries others_;
-  IdMap<Entry*> by_id_;
+  HashMap<NodeId, Entry*> by_id_;
   std::vector<std::uint64_t> marks_;
   std::uint64_t version_ = 1;
   std::uint64_t departures_ = 0;

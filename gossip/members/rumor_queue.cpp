@@ -14,13 +14,13 @@ void RumorQueue::put(NodeId id, State& state) {
 }
 
 bool RumorQueue::is_valid(const Place& place) const {
-  const State* state = states_.find(place.id);
-  return state && state->ticket == place.ticket;
+  const auto state = states_.find(place.id);
+  return state != states_.end() && state->second.ticket == place.ticket;
 }
 
 // It keeps its place until it is its turn there: most rumors are heard several times before.
 void RumorQueue::count(NodeId id, std::int64_t times) {
-  if (State* state = states_.find(id)) state->told += times;
+  if (auto state = states_.find(id); state != states_.end()) state.value().told += times;
 }
 
 void RumorQueue::count_all(std::int64_t times, std::int64_t most) {

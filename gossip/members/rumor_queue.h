@@ -8,7 +8,8 @@
 #include <map>
 #include <vector>
 
-#include "base/id_map.h"
+#include "base/hash_table.h"
+#include "base/ids.h"
 
 namespace starling::gossip {
 
@@ -42,7 +43,7 @@ class RumorQueue {
   bool is_valid(const Place& place) const;
   void free_memory();
 
-  IdMap<State> states_;
+  HashMap<NodeId, State> states_;
   std::map<std::int64_t, std::deque<Place>> lines_;  // by State::told, or by less
   std::int64_t zero_ = 0;
   std::uint64_t last_ticket_ = 0;

@@ -8,18 +8,12 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "tests/models/support.h"
 
 using namespace starling;
 using namespace starling::models;
 
 namespace {
-
-std::vector<float> numbers(std::size_t count, std::uint64_t seed) {
-  Prng prng(seed);
-  std::vector<float> numbers(count);
-  for (float& number : numbers) number = static_cast<float>(prng.uniform(-1, 1));
-  return numbers;
-}
 
 std::vector<ConvolutionShape> some_shapes() {
   Prng prng(3);
@@ -46,9 +40,9 @@ Results<S> convolve(Convolution<S>& convolution, const ConvolutionShape& shape, 
   const auto as_s = [](const std::vector<float>& from) {
     return std::vector<S>(from.begin(), from.end());
   };
-  const auto images = as_s(numbers(rows * shape.image.size(), 1));
-  const auto parameters = as_s(numbers(shape.weights() + shape.channels, 2));
-  const auto delta = as_s(numbers(rows * shape.outputs().size(), 3));
+  const auto images = as_s(random_numbers<float>(rows * shape.image.size(), 1));
+  const auto parameters = as_s(random_numbers<float>(shape.weights() + shape.channels, 2));
+  const auto delta = as_s(random_numbers<float>(rows * shape.outputs().size(), 3));
   Results<S> results{std::vector<S>(delta.size()), std::vector<S>(images.size()),
                      std::vector<S>(parameters.size(), 1e9)};
   convolution.forward(rows, images.data(), parameters.data(), results.outputs.data());

@@ -8,19 +8,12 @@
 
 #include "base/prng.h"
 #include "models/linear/kernels.h"
+#include "tests/models/support.h"
 
 using namespace starling;
 using namespace starling::models;
 
 namespace {
-
-template <class S>
-std::vector<S> random_numbers(std::size_t count, std::uint64_t seed) {
-  Prng prng(seed);
-  std::vector<S> numbers(count);
-  for (S& number : numbers) number = static_cast<S>(prng.uniform(-1, 1));
-  return numbers;
-}
 
 // The largest difference to the product by its definition.
 template <class S>

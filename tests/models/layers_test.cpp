@@ -45,19 +45,11 @@ std::vector<NetworkShape> every_network() {
   return shapes;
 }
 
-template <class S>
-std::vector<S> some_numbers(std::size_t count, std::uint64_t seed) {
-  Prng prng(seed);
-  std::vector<S> numbers(count);
-  for (S& number : numbers) number = static_cast<S>(prng.uniform(-1, 1));
-  return numbers;
-}
-
 // The mean loss in training over two blocks of images, and its gradient.
 template <class S>
 struct Trial {
   explicit Trial(const NetworkShape& shape)
-      : network(shape), inputs(some_numbers<S>(kRows * shape.input.size, 2)) {
+      : network(shape), inputs(random_numbers<S>(kRows * shape.input.size, 2)) {
     for (std::size_t n = 0; n < kRows; ++n)
       labels.push_back(static_cast<std::int32_t>(n % kClasses));
   }
@@ -89,7 +81,7 @@ TEST_CASE("Every legal sequence of layers has the gradient of its loss") {
   for (const NetworkShape& shape : every_network()) {
     CAPTURE(to_string(shape));
     Trial<double> trial(shape);
-    std::vector<double> x = some_numbers<double>(dimension(shape), 1), unused(x.size());
+    std::vector<double> x = random_numbers<double>(dimension(shape), 1), unused(x.size());
     std::vector<double> gradient(x.size(), 1e9);  // it is overwritten
     trial.loss(x, gradient);
     for (const optim::ParameterBlock& block : tensors(shape))
@@ -117,7 +109,7 @@ TEST_CASE("Every legal sequence of layers has in float what it has in double") {
     CAPTURE(to_string(shape));
     Trial<double> exact(shape);
     Trial<float> rough(shape);
-    const std::vector<float> y = some_numbers<float>(dimension(shape), 1);
+    const std::vector<float> y = random_numbers<float>(dimension(shape), 1);
     const std::vector<double> x(y.begin(), y.end());
     std::vector<double> gradient(x.size());
     std::vector<float> rough_gradient(x.size(), 1e9F);

@@ -72,6 +72,15 @@ inline std::string real_data(const std::string& name) {
   return {};
 }
 
+// From -1 to 1, the same for the same seed.
+template <class S>
+std::vector<S> random_numbers(std::size_t count, std::uint64_t seed) {
+  Prng prng(seed);
+  std::vector<S> numbers(count);
+  for (S& number : numbers) number = static_cast<S>(prng.uniform(-1, 1));
+  return numbers;
+}
+
 // `text` with a few bytes replaced, the same for the same seed.
 inline std::string damaged(std::string text, std::uint64_t seed) {
   Prng prng(seed);
