@@ -2,7 +2,7 @@
 """Rounds over thin and lossy links, Starling beside PyTorch over gloo, in turn, in one run.
 
   bench/links.py                     every row
-  bench/links.py 100mbit 1gbit       rows of these links; also 10mbit and loopback (T9)
+  bench/links.py 100mbit 1gbit       rows of these links; also 10mbit, 50mbit and loopback (T9)
   bench/links.py -n 4 --loss 0       of four nodes, without loss
   bench/links.py --quick             two short turns a row instead of five
   bench/links.py 1gbit --batch 1024  steps that take about as long as sending
@@ -59,6 +59,7 @@ class Link:
 LINKS = [
     Link("loopback", 0, (256, 128)),
     Link("10mbit", 10e6, ()),
+    Link("50mbit", 50e6, (519,)),
     Link("100mbit", 100e6, (256, 128)),
     Link("1gbit", 1e9, (1260,)),
 ]
@@ -69,6 +70,8 @@ STARLING = {
     "dpsgd i4": ["--optim.algorithm=dpsgd", "--exchange.codec=i4"],
     "ed i4": ["--optim.algorithm=ed", "--exchange.codec=i4"],
     "ed top:5%": ["--optim.algorithm=ed", "--exchange.codec=top:5%"],
+    "complete": ["--optim.algorithm=dpsgd", "--topology.kind=complete"],
+    "allreduce": ["--optim.algorithm=dpsgd", "--exchange.schedule=allreduce"],
 }
 PEERS = {
     "torch ring": "ring",
@@ -86,8 +89,10 @@ class Row:
 
     def vectors(self, contender):
         """That a node sends a round, and receives."""
-        if contender.startswith("torch ddp"):
+        if contender.startswith("torch ddp") or contender == "allreduce":
             return 2 * (self.nodes - 1) / self.nodes
+        if contender == "complete":
+            return self.nodes - 1
         return 1 if contender == "adpsgd" else min(2, self.nodes - 1)
 
     def ideal_ms(self, contender):
@@ -102,8 +107,9 @@ def starling_arguments(row, options, contender, rounds):
     layers = [f"--model.hidden={units}" for units in row.link.hidden]
     data = ["--data.source=idx", f"--data.path={options.data}"] if options.data else [
         "--data.source=digits", f"--data.samples={max(SAMPLES, 20 * options.batch)}"]
-    return [*STARLING[contender], f"--model.kind={'mlp' if layers else 'softmax'}", *layers, *data,
-            "--topology.kind=ring", f"--optim.batch-size={options.batch}",
+    graph = [] if contender in ("complete", "allreduce") else ["--topology.kind=ring"]
+    return [*STARLING[contender], *graph, f"--model.kind={'mlp' if layers else 'softmax'}", *layers, *data,
+            f"--optim.batch-size={options.batch}",
             "--optim.local-optimizer=sgd",
             f"--optim.learning-rate={LEARNING_RATE}", "--eval.every=1000000000",
             f"--stop.rounds={rounds}", "--stop.stay=true"]

@@ -23,6 +23,9 @@ struct ScheduleRow {
   // In each round a node exchanges with one neighbour, its partner in a matching of the graph that
   // all nodes draw alike. Edges must lead both ways.
   bool is_matched = false;
+  // Each node sums one slice of the vector for all; see optim/combine/slices.h. All nodes must be
+  // neighbours.
+  bool is_in_slices = false;
   // A round waits for the vectors of all neighbours, or of the part exchange.quorum.
   bool waits_for_all = false;
   std::unique_ptr<Scheduler> (*make)(const Options& options);

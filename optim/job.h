@@ -5,7 +5,8 @@
 //   adopt     go on from this snapshot of another node, not from the own state
 //   resume    go on from the state that this node saved in an earlier life
 //   absorb    x = offered + sum_j weight_j (theirs_j - own_j), for the round that was offered;
-//             own_j is the last offer, or an earlier vector that theirs_j belongs to
+//             own_j is the last offer, or an earlier vector that theirs_j belongs to; unless the
+//             job is `between`, the round ends with it
 //   copy      x as it is now, for readers of the shared model
 //   snapshot  the state after the previous round, for a newcomer
 //   save      the same in full, for this node's next life
@@ -46,6 +47,9 @@ struct Needs {
   Pairing pairing = Pairing::newest;
   // Two nodes at a time exchange.
   bool is_pairwise = false;
+  // Each node sums one slice of the vector for all (combine/slices.h): a round has two vectors on
+  // each edge, the second after a job between the two.
+  bool in_slices = false;
   // Vectors are encoded against earlier ones (codec/channel.h): every pair of an edge is handed to
   // the trainer, in order.
   bool in_order = false;
@@ -75,12 +79,23 @@ struct MixTerm {
   double theta = 1;        // the lesser step that the two ends allow; see codec/quality.h
 };
 
+// The two ends of an edge among the nodes that sum slices in a round, with Needs::in_slices.
+struct Slot {
+  std::uint64_t round = 0;
+  std::size_t nodes = 0;            // all, and
+  std::size_t hubs = 0;             // those that sum; every node counts them alike
+  std::size_t own = 0, theirs = 0;  // places among the hubs; `hubs`: it is none
+
+  bool operator==(const Slot&) const = default;
+};
+
 // The vector with that number, from 1, on an edge with that life.
 struct EdgePlace {
   std::uint64_t edge = 0;
   std::uint64_t number = 0;
   // How far to shorten its message, with exchange.codec = auto; see codec/ladder.h.
   std::size_t shortening = 1;
+  Slot slot = {};
 };
 
 // The vector of a neighbour who has one of its own.
@@ -156,6 +171,7 @@ struct Job {
   std::optional<Payload> adopt;
   std::shared_ptr<const SavedState> resume;
   bool absorb = false;
+  bool between = false;  // with `absorb`: the round goes on
   // The lives of this node's edges as of this round, with `absorb` or `offer`; sums are taken in
   // this order. What an exact algorithm remembers of an edge ends with its life, at both ends.
   std::vector<std::uint64_t> edges;

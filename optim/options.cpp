@@ -177,6 +177,7 @@ Needs needs_of(const Options& options) {
   if (!options.codec.remembers()) return needs;
   needs.fanout = Fanout::per_edge;
   needs.in_order = true;
+  needs.in_slices = options.codec.coding.in_slices;
   return needs;
 }
 

@@ -261,7 +261,7 @@ class TypedTrainer final : public Trainer {
   void absorb(const Job& job, Done& done) {
     std::vector<MixTerm> terms = job.mix;
     if (PLANTED(term_lost) && !terms.empty()) terms.pop_back();
-    MixResult mixed = algorithm_->absorb(terms);
+    MixResult mixed = algorithm_->absorb(terms, !job.between);
     done.stats.distances = std::move(mixed.distances);
     done.rejections = std::move(mixed.rejections);
   }

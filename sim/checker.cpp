@@ -158,7 +158,8 @@ void Checker::see(std::size_t node, const optim::Job& job) {
   if (job.adopt) seen_of(node).asked.reset();
   if (job.shard) seen_of(node).shard = job.shard;
   seen_of(node).last_job = world_->now();
-  const bool is_pairwise = world_->options().base.schedule->is_pairwise;
+  const gossip::ScheduleRow& schedule = *world_->options().base.schedule;
+  const bool is_pairwise = schedule.is_pairwise || schedule.is_in_slices;
   double sum = 0;
   for (const optim::MixTerm& term : job.mix) {
     if (!(term.weight >= 0))

@@ -52,7 +52,8 @@ void Ledger::see(std::size_t node, const gossip::Send& send) {
   Book& book = book_of(node);
   const std::byte* address = address_of(send.message.payload);
   if (!address) return;
-  const Offer offer{node, book.life, round->round};
+  const bool in_slices = world_->options().base.schedule->is_in_slices;
+  const Offer offer{node, book.life, round->round, in_slices && round->index % 2 == 0};
   const auto known = offers_.find(address);
   if (known != offers_.end() && known->second == offer) return;  // once more, or to somebody else
   if (round->round < book.offered_round)
@@ -84,7 +85,8 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
   if (gossip::counts_pairs(world_->options().base))
     for (const optim::MixTerm& term : job.mix) enter(node, term);
   // Others offer something else than their model, or mix with other weights.
-  if (world_->options().base.algorithm == "dpsgd") book.expected = mixed(node, job);
+  const bool in_slices = world_->options().base.schedule->is_in_slices;
+  if (world_->options().base.algorithm == "dpsgd" && !in_slices) book.expected = mixed(node, job);
 }
 
 void Ledger::enter(std::size_t node, const optim::MixTerm& term) {

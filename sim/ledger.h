@@ -68,6 +68,7 @@ class Ledger {
   struct Offer {
     std::size_t node = 0;
     std::uint64_t life = 0, round = 0;
+    bool is_of_means = false;  // in slices: the second vector of its round
 
     auto operator<=>(const Offer&) const = default;
   };

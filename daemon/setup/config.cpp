@@ -247,6 +247,11 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
       reader.mistake("model.from", start.error().text);
   }
   config.node.seed = config.learner.optim.seed;
+  if (config.node.schedule->is_in_slices) {
+    config.learner.optim.codec.coding.in_slices = true;
+    topology::Kind& kind = config.node.topology.kind;
+    if (kind == topology::Kind::automatic) kind = topology::Kind::complete;
+  }
   const optim::AlgorithmRow*& algorithm = config.learner.optim.algorithm;
   if (!algorithm) {
     AlgorithmChoice choice = choose_algorithm(config.node, config.learner, reader);

@@ -57,6 +57,34 @@ void check_schedule(const gossip::Options& node, const AlgorithmRow& algorithm, 
                                node.schedule->name));
 }
 
+// Slices are summed over all nodes, each as it is.
+void check_slices(const gossip::Options& node, const optim::Options& training, Reader& reader) {
+  if (!node.schedule->is_in_slices) return;
+  const std::string_view schedule = node.schedule->name;
+  const AlgorithmRow& algorithm = *training.algorithm;
+  if (algorithm.needs.fanout == Fanout::per_edge || algorithm.needs.overlaps)
+    reader.mistake(
+        "exchange.schedule",
+        fmt::format("{} sums one vector of all nodes after their steps, and {} has {}; "
+                    "use rounds, or algorithm {}",
+                    schedule, algorithm.name,
+                    algorithm.needs.overlaps ? "one that is late" : "another for each neighbour",
+                    algorithm.is_exact ? "ed or gt" : "dpsgd"));
+  if (node.topology.kind != topology::Kind::complete)
+    reader.mistake("topology.kind",
+                   fmt::format("{} sums over neighbours, and all nodes must be; use complete, or "
+                               "schedule rounds",
+                               schedule));
+  if (training.codec.coding.is_of_differences())
+    reader.mistake(
+        "exchange.codec",
+        fmt::format(
+            "{} sums vectors as they are, and {} tells what has changed; use bf16, or "
+            "schedule rounds",
+            schedule,
+            training.codec.coding.parts > 1 ? "exchange.parts" : to_string(training.codec)));
+}
+
 void check_outer(const gossip::Options& node, const optim::Options& training, Reader& reader) {
   if (training.outer == optim::OuterKind::none) return;
   if (const std::string_view why = training.algorithm->outer_refusal; !why.empty())
@@ -123,12 +151,12 @@ void check_pace(const gossip::Options& node, const optim::Options& training, Rea
 
 void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
   if (reader.is_default("exchange.missing") || node.missing == gossip::Missing::late) return;
-  if (node.schedule->is_matched)
+  if (node.schedule->is_matched || node.schedule->is_in_slices)
     return reader.mistake(
         "exchange.missing",
-        fmt::format("what a partner sent in an earlier round stands for nobody in "
+        fmt::format("what {} sent in an earlier round stands for nobody in "
                     "schedule {}; use late",
-                    node.schedule->name));
+                    node.schedule->is_matched ? "a partner" : "a neighbour", node.schedule->name));
   if (algorithm.needs.pairing == Pairing::exactly_once)
     reader.mistake("exchange.missing",
                    fmt::format("{} is exact only where both ends of an edge average the same "
@@ -149,7 +177,7 @@ void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, R
 // What is encoded against earlier vectors needs every one of them, both ways.
 void check_codec(const gossip::Options& node, const optim::Options& training, Reader& reader) {
   const optim::WireForm& codec = training.codec;
-  if (!codec.remembers()) return;
+  if (!codec.coding.is_of_differences()) return;
   if (codec.coding.is_chosen) check_measured(node, "exchange.codec", "i8", reader);
   const bool has_parts = codec.coding.parts > 1;
   const std::string what =
@@ -220,6 +248,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   const AlgorithmRow& algorithm = *training.algorithm;
   check_optimizer(training, reader);
   check_schedule(node, algorithm, reader);
+  check_slices(node, training, reader);
   check_outer(node, training, reader);
   check_local_steps(node, training, reader);
   check_pace(node, training, reader);

@@ -30,13 +30,19 @@ std::size_t EdgeLedger::waiting() const {
 }
 
 bool EdgeLedger::takes_part() const {
-  return !closed_ && waiting() <= kLateLimit &&
+  return !closed_ && waiting() <= kLateLimit + (owes_mean() ? 1 : 0) &&
          sent_.last() < received_.up_to() + ReceiveWindow::kSize;
 }
 
 std::uint64_t EdgeLedger::round_of_next() const {
   const std::uint64_t last = sent_.last(), newest = received_.newest();
-  return last < newest ? 0 : newest_round_ + (last + 1 - newest);
+  return last < newest ? 0 : newest_round_ + (last + order_.a_round - newest) / order_.a_round;
+}
+
+std::uint64_t EdgeLedger::round_of_mean() const {
+  const bool is_awaited =
+      order_.a_round == 2 && !owes_mean() && received_.newest() + 1 == sent_.last();
+  return is_awaited ? newest_round_ : 0;
 }
 
 std::uint64_t EdgeLedger::offer(EdgeVector own) {
@@ -70,7 +76,7 @@ std::vector<EdgeLedger::Pair> EdgeLedger::take() {
   auto& kept = sent_.kept();
   for (auto item = theirs_.begin(); item != theirs_.end();) {
     const auto own = kept.find(item->first);
-    if (own == kept.end() || (in_order_ && item->first > mixed_ + 1)) {
+    if (own == kept.end() || (order_.is_kept && item->first > mixed_ + 1)) {
       ++item;
       continue;
     }
@@ -89,7 +95,7 @@ bool EdgeLedger::is_whole(std::uint64_t index) const {
 }
 
 bool EdgeLedger::has_pairs() const {
-  if (in_order_) return is_whole(mixed_ + 1);
+  if (order_.is_kept) return is_whole(mixed_ + 1);
   return std::ranges::any_of(theirs_, [&](const auto& item) { return is_whole(item.first); });
 }
 

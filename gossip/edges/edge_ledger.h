@@ -20,8 +20,12 @@ namespace starling::gossip {
 
 class EdgeLedger {
  public:
-  // `in_order`: no pair is mixed before those with lower numbers.
-  explicit EdgeLedger(bool in_order = false) : in_order_(in_order) {}
+  struct Order {
+    bool is_kept = false;       // no pair is mixed before those with lower numbers
+    std::uint64_t a_round = 1;  // vectors of each end
+  };
+  EdgeLedger() = default;
+  explicit EdgeLedger(Order order) : order_(order) {}
 
   // Pairs that may wait for the peer's vector when one more vector is offered. Larger: rounds go on
   // longer without a slow or lossy edge, with older vectors and more memory.
@@ -44,12 +48,17 @@ class EdgeLedger {
 
   // ---- this end's vectors
   // Whether the edge takes a vector in the next round: not when it is closed or too many pairs
-  // wait.
+  // wait. A round that began ends: its second vector is taken where its first was.
   bool takes_part() const;
-  // The least round that the peer's half of the next pair can have, because the peer offers at most
-  // one vector per round; 0 if that half was offered already. If this end offered in an earlier
-  // round, the halves of this pair and of all later ones would be of different rounds.
+  // The least round that the peer's half of the next pair, the first of its round, can have; 0 if
+  // that half was offered already. If this end offered in an earlier round, the halves of this pair
+  // and of all later ones would be of different rounds.
   std::uint64_t round_of_next() const;
+  // With two vectors a round: whether the second one of a round is next.
+  bool owes_mean() const { return order_.a_round == 2 && sent_.last() % 2 == 1; }
+  // With two vectors a round: that of the peer's first one, whose second this end waits for, as its
+  // own is sent; 0: of none.
+  std::uint64_t round_of_mean() const;
   // Returns the vector's number. REQUIRES !is_closed().
   std::uint64_t offer(EdgeVector own);
   // As SendWindow::acknowledge(). Forgets the vectors that are mixed as well.
@@ -94,7 +103,7 @@ class EdgeLedger {
   void forget_done();
   bool is_whole(std::uint64_t index) const;
 
-  bool in_order_;
+  Order order_;
   std::uint64_t mixed_ = 0;  // the highest number of a pair that is mixed
   SendWindow sent_;
   ReceiveWindow received_;

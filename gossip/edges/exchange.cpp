@@ -32,7 +32,8 @@ Exchange::Exchange(const Options& options, const KeptExchange& before)
       offering_{
           .path = before.path, .path_before = before.path, .partner_path = before.partner_path},
       neighbors_(options.timing),
-      sessions_(options.needs.in_order),
+      sessions_(
+          {.is_kept = options.needs.in_order, .a_round = scheduler_->rules().in_slices ? 2U : 1U}),
       mixing_(node_id(options.name), options.needs.mixing_share) {}
 
 void Exchange::links_changed(Time now, const Links& links, const Roster& members, Outbox& out) {
@@ -92,6 +93,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   }
 }
 
+// The edge of a neighbour that waits for an answer; null: none does.
 const Link* Exchange::asker(const Links& links) const {
   if (!scheduler_->rules().answers || offering_.is_resting) return nullptr;
   const std::vector<StreamView> streams = neighbors_.views(links, sessions_);
@@ -100,9 +102,30 @@ const Link* Exchange::asker(const Links& links) const {
   return asks == streams.end() ? nullptr : links.active(asks->peer);
 }
 
+bool Exchange::owes_answer(Time now, const Links& links) const {
+  if (!scheduler_->rules().in_slices) return asker(links) != nullptr;
+  if (!offering_.owes_means || !complete(now, links)) return false;
+  const std::vector<StreamView> streams = neighbors_.views(links, sessions_);
+  return std::ranges::any_of(streams,
+                             [](const StreamView& stream) { return stream.pairs.owes_mean; });
+}
+
+void Exchange::begin_answer(Time now, optim::Job& job, const Links& links, std::size_t shortening) {
+  if (std::exchange(offering_.owes_means, false)) waits_.interrupt(now);
+  offering_.is_answering = true;
+  write_edges(job, links, shortening);
+}
+
 void Exchange::answer(Time now, optim::Done& done, const Links& links, Outbox& out) {
+  offering_.is_answering = false;
   offering_.answer(done, mixing_.end());
-  if (const Link* link = asker(links)) send_offer(now, *link, out);
+  if (!scheduler_->rules().in_slices) {
+    if (const Link* link = asker(links)) send_offer(now, *link, out);
+    return;
+  }
+  for (const StreamView& stream : neighbors_.views(links, sessions_))
+    if (const Link& link = *links.active(stream.peer); offering_.offer_of(link))
+      send_offer(now, link, out);
 }
 
 // An edge that skips the round now skips it later too. The other edges may still skip it.
@@ -112,17 +135,27 @@ void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shor
     if (link.active)
       (neighbors_.has_finished(peer) ? job.ending : job.edges).push_back(link.edge_id());
   if (!options_.needs.in_order || !job.offer) return;
+  const NodeId self = node_id(options_.name);
+  for (const StreamView& stream : neighbors_.views(links, sessions_)) {
+    if (!goes_to(stream, links)) continue;
+    const Link& link = *links.active(stream.peer);
+    const auto number = sessions_.next_number(link);
+    if (!number) continue;
+    job.offer_to.push_back({link.edge_id(), *number, shortening});
+    if (scheduler_->rules().in_slices)
+      job.offer_to.back().slot = links.slot(rounds_.round(), self, stream.peer);
+  }
+}
+
+// Whether the offer of the job that begins goes to that neighbour.
+bool Exchange::goes_to(const StreamView& stream, const Links& links) const {
   const Scheduler::Rules& rules = scheduler_->rules();
   const std::uint64_t round = rounds_.round();
-  const Link* asks = asker(links);
-  for (const StreamView& stream : neighbors_.views(links, sessions_)) {
-    const Link& link = *links.active(stream.peer);
-    if (asks ? &link != asks : rules.by_partner && links.partner(round) != stream.peer) continue;
-    if (rules.by_round && scheduler_->skips_round(stream, round)) continue;
-    if (neighbors_.has_finished(stream.peer)) continue;
-    if (const auto number = sessions_.next_number(link))
-      job.offer_to.push_back({link.edge_id(), *number, shortening});
-  }
+  if (neighbors_.has_finished(stream.peer)) return false;
+  if (offering_.is_answering && rules.in_slices) return stream.pairs.owes_mean;
+  if (offering_.is_answering) return links.active(stream.peer) == asker(links);
+  if (rules.by_partner && links.partner(round) != stream.peer) return false;
+  return !rules.by_round || !scheduler_->skips_round(stream, round);
 }
 
 bool Exchange::complete(Time now, const Links& links) const {
@@ -183,7 +216,9 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
     if (is_left_out && !options_.needs.in_order) continue;
     const double weight = is_left_out ? 0 : pair.weight();
     if (Neighbor* neighbor = neighbors_.find(item.peer)) neighbor->status.weight = weight;
-    mixing_.mix(weight, {pair.own.round, pair.own.probe}, {pair.theirs.round, pair.theirs.probe});
+    // Parts are summed for others, and move nothing.
+    if (!rules.in_slices || pair.index % 2 == 0)
+      mixing_.mix(weight, {pair.own.round, pair.own.probe}, {pair.theirs.round, pair.theirs.probe});
     terms.push_back({.peer = item.peer,
                      .weight = weight,
                      .theirs = std::move(pair.theirs.payload),
@@ -272,15 +307,20 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
 bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, EdgeVector vector,
                           Round& message) {
   const Timing& timing = options_.timing;
-  // Between two vectors of one partner lie rounds with others, and their losses.
-  const bool by_partner = scheduler_->rules().by_partner;
+  const Scheduler::Rules& rules = scheduler_->rules();
+  const StreamView view = neighbors_.view(link, sessions_);
+  // Between two vectors of one partner lie rounds with others, and their losses. A mean follows its
+  // part at once.
+  const Duration usual = view.pairs.owes_mean ? Duration{}
+                         : rules.by_partner   ? neighbor.patience.answer()
+                                              : neighbor.patience.usual();
   const Sessions::Waits waits{
-      by_partner ? neighbor.patience.answer() : neighbor.patience.usual(),
-      2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial)};
+      usual, 2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial),
+      rules.by_round && !rules.by_partner && link.wanted.in};
   // An edge that opened after the job began has no vector to send.
   const bool is_stale = vector.number != 0 && sessions_.next_number(link) != vector.number;
   const bool skips = (link.wanted.out && vector.payload.empty()) || is_stale ||
-                     scheduler_->skips_round(neighbors_.view(link, sessions_), vector.round);
+                     scheduler_->skips_round(view, vector.round);
   return sessions_.offer(now, link, std::move(vector), skips, waits, message);
 }
 

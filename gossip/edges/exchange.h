@@ -42,9 +42,11 @@ class Exchange {
   void links_changed(Time now, const Links& links, const Roster& members, Outbox& out);
   // Sends the trainer's offer of the current round. REQUIRES done.is_offer.
   void offer(Time now, optim::Done& done, const Links& links, Outbox& out);
-  // The edge of a neighbour that waits for an answer between rounds; null: none does. answer()
-  // sends it; call that after all whole pairs have been averaged.
-  const Link* asker(const Links& links) const;
+  // Whether a neighbour waits for an answer between rounds, or all neighbours wait for the means of
+  // a round in slices. begin_answer() writes the edges of the job that makes it, after all whole
+  // pairs have been averaged, and answer() sends it.
+  bool owes_answer(Time now, const Links& links) const;
+  void begin_answer(Time now, optim::Job& job, const Links& links, std::size_t shortening);
   void answer(Time now, optim::Done& done, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
                const Links& links, const Roster& members, Outbox& out);
@@ -61,10 +63,10 @@ class Exchange {
   // The round whose vectors are exchanged.
   RoundCounter& rounds() { return rounds_; }
   // Writes the edges of the job: `edges`, `ending` and, where it offers with Needs::in_order,
-  // `offer_to`: the edges that the offer may go over, and their next numbers; if a neighbour waits
-  // for an answer between rounds, its edge alone. For the trainer an edge has ended once the
-  // neighbour has finished and its last round is over: what an exact algorithm remembers of the
-  // edge would lead to an optimum with that neighbour, which moves no more.
+  // `offer_to`: the edges that the offer may go over, and their next numbers. For the trainer an
+  // edge has ended once the neighbour has finished and its last round is over: what an exact
+  // algorithm remembers of the edge would lead to an optimum with that neighbour, which moves no
+  // more.
   void write_edges(optim::Job& job, const Links& links, std::size_t shortening) const;
   // Whether the round of the last offer may end.
   bool complete(Time now, const Links& links) const;
@@ -97,6 +99,8 @@ class Exchange {
 
  private:
   Wait wait(const Links& links) const;
+  const Link* asker(const Links& links) const;
+  bool goes_to(const StreamView& stream, const Links& links) const;
   // ---- messages to neighbours
   void greet(Time now, const Links& links, Outbox& out);
   void send_offer(Time now, const Link& link, Outbox& out);

@@ -100,6 +100,25 @@ void Links::say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out) {
            Hello{link.epoch, echo, schema_, view_, link.memory.claim, link.clock.stamps(now)});
 }
 
+void Links::place(const std::shared_ptr<const std::vector<topology::Site>>& sites) {
+  hubs_.clear();
+  if (!sites) return;
+  nodes_ = sites->size();
+  for (const topology::Site& site : *sites)
+    if (!site.is_hidden) hubs_.push_back(site.id);
+}
+
+optim::Slot Links::slot(std::uint64_t round, NodeId self, NodeId peer) const {
+  const auto place = [&](NodeId node) {
+    return static_cast<std::size_t>(std::ranges::find(hubs_, node) - hubs_.begin());
+  };
+  return {.round = round,
+          .nodes = nodes_,
+          .hubs = hubs_.size(),
+          .own = place(self),
+          .theirs = place(peer)};
+}
+
 void Links::tell_view(Time now, std::uint64_t view, Outbox& out) {
   if (std::exchange(view_, view) == view) return;
   for (auto& [peer, link] : links_) say_hello(now, link, link.peer_epoch, out);

@@ -79,6 +79,11 @@ class Links {
   std::optional<NodeId> partner(std::uint64_t round) const {
     return partners_ ? partners_->in(round) : std::nullopt;
   }
+  // Sets the nodes of the topology, in its order; null: none yet.
+  void place(const std::shared_ptr<const std::vector<topology::Site>>& sites);
+  // The places of this node and of a peer among those that sum slices in that round: all that can
+  // be dialled, since they are neighbours of all others.
+  optim::Slot slot(std::uint64_t round, NodeId self, NodeId peer) const;
   // Tells all neighbours the hash of the members from which this node's topology is computed.
   void tell_view(Time now, std::uint64_t view, Outbox& out);
   // Every edge is refused, or open with both ends' topologies computed from the same members.
@@ -122,6 +127,8 @@ class Links {
   std::map<NodeId, KeptEdge> memory_;  // of edges that were not wanted yet
   std::map<NodeId, Link> links_;
   std::shared_ptr<const Partners> partners_;
+  std::size_t nodes_ = 0;     // of the topology
+  std::vector<NodeId> hubs_;  // of these, the ones that can be dialled
 };
 
 }  // namespace starling::gossip

@@ -21,6 +21,7 @@ struct Offering {
   void begin(std::uint64_t round, optim::Done& done, double share, std::uint64_t probe) {
     vector = {.round = round, .share = share, .payload = std::move(done.offer), .probe = probe};
     of_edge.clear();
+    owes_means = true;
     for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
   }
   // Local steps were taken, the sum of whose learning rates is `more`.
@@ -32,6 +33,7 @@ struct Offering {
   void answer(optim::Done& done, std::uint64_t probe) {
     vector.payload = std::move(done.offer);
     vector.probe = probe;
+    of_edge.clear();
     for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
   }
   // The vector for that edge; without a payload if the edge carries none to the peer.
@@ -89,8 +91,10 @@ struct Offering {
   // to the last vector sent to any neighbour. They continue those of an earlier life, so that their
   // differences round alike.
   double path = 0, path_before = 0, partner_path = 0;
-  double partner_span = 0;  // of the last vector sent to any neighbour
-  bool is_resting = false;  // this node offers no more vectors for now
+  double partner_span = 0;    // of the last vector sent to any neighbour
+  bool is_resting = false;    // this node offers no more vectors for now
+  bool is_answering = false;  // the job under way makes an answer; see Exchange::owes_answer()
+  bool owes_means = false;    // in slices: only the parts of this round are offered
 };
 
 }  // namespace starling::gossip

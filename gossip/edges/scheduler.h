@@ -22,6 +22,10 @@ struct PairState {
   bool is_waiting = false;       // this end's half of a pair waits for the peer's half
   bool is_asked = false;         // the peer's half of a pair waits for this end's half
   std::uint64_t next_round = 0;  // the least round that the peer's half of the next pair has
+  // In slices: the next vector of this end ends the round of its last one; and the round of the
+  // peer's part whose mean this end waits for, 0: none.
+  bool owes_mean = false;
+  std::uint64_t mean_of = 0;
 };
 
 // One active edge, as a scheduler sees it.
@@ -69,6 +73,8 @@ class Scheduler {
     bool answers = false;
     // The vector of a round goes to the partner of that round only.
     bool by_partner = false;
+    // A round offers twice to each neighbour, parts and then means.
+    bool in_slices = false;
   };
 
   virtual ~Scheduler() = default;

@@ -39,7 +39,7 @@ Sessions::Session& Sessions::open(const Link& link) {
   // Whether the edge goes on from an earlier life is known once it is active.
   session.edge = link.edge_id();
   if (!is_new) return session;
-  session.ledger = EdgeLedger(in_order_);
+  session.ledger = EdgeLedger(order_);
   session.peer = link.wanted.peer;
   session.incarnation = link.peer_incarnation;
   session.epoch = link.epoch;
@@ -70,7 +70,7 @@ void Sessions::follow(Time now, const Links& links, const Roster& members, Outbo
 void Sessions::begin_closing(Time now, Session session, Outbox& out) {
   session.ledger.close();
   if (PLANTED(edge_one_sided)) session.ledger.take();
-  session.current = session.skipped_round = 0;
+  session.current = session.skipped_round = session.awaited_round = 0;
   session.stream.set_pause(2 * kPauseLeast);
   session.least_pause = std::min(session.least_pause, kClosingPause);
   if (session.ledger.is_open_question()) {
@@ -94,9 +94,10 @@ bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_roun
   stream.set_pause(session.least_pause);
   const bool takes_part = !skips_round && session.ledger.takes_part();
   session.skipped_round = takes_part ? 0 : own.round;
+  session.awaited_round = waits.for_round ? own.round : 0;
   session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
   // The new round does not put off a question that is due earlier.
-  if (session.ledger.is_waiting())
+  if (session.is_waiting())
     stream.plan(std::min(stream.ask_at(), now + waits.usual * 3 / 2 + stream.pause()));
   write_header(session, message);
   stream.number(message);
@@ -127,6 +128,7 @@ void Sessions::skip(std::uint64_t round) {
 void Sessions::go_on(Time now) {
   for (auto& [peer, session] : open_) {
     Stream& stream = session.stream;
+    session.awaited_round = 0;
     stream.set_pause(session.idle_pause);
     const Time usual = std::exchange(session.progressed, false) ? kNever : stream.ask_at();
     const bool asks = session.ledger.is_open_question() || session.ledger.is_waiting();
@@ -154,7 +156,9 @@ PairState Sessions::pairs(NodeId peer) const {
           .is_owed = is_open && ledger.lacks(),
           .is_waiting = ledger.is_waiting(),
           .is_asked = is_open && ledger.is_asked(),
-          .next_round = ledger.round_of_next()};
+          .next_round = ledger.round_of_next(),
+          .owes_mean = ledger.owes_mean(),
+          .mean_of = ledger.round_of_mean()};
 }
 
 std::vector<Sessions::Mixable> Sessions::take() {
@@ -248,6 +252,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   find_contradiction(now, *session, message);
   const bool is_answered = ledger.acknowledge(message.received, message.beyond);
   session->stream.hear(message, ledger.sent());
+  session->heard_round = std::max(session->heard_round, message.round);
   const bool is_known = take_in(*session, message, std::move(payload));
   session->progressed = session->progressed || is_answered || (message.index > 0 && !is_known);
   Round header;
@@ -266,7 +271,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
 void Sessions::plan_question(Time now, Session& session, bool is_answered) const {
   const EdgeLedger& ledger = session.ledger;
   Stream& stream = session.stream;
-  if (!ledger.is_open_question() && !ledger.is_waiting())
+  if (!ledger.is_open_question() && !session.is_waiting())
     stream.plan(kNever);
   else if (is_answered || !stream.is_planned())
     stream.plan(now + stream.pause());
@@ -315,7 +320,7 @@ void Sessions::tick(Time now, Outbox& out) {
   for_each([&](Session& session) {
     if (now < session.stream.ask_at()) return;
     say(now, session, true, out);
-    session.stream.back_off(now);
+    session.stream.back_off(now, session.ledger.is_closed());
   });
 }
 

@@ -29,14 +29,15 @@ class Sessions {
   };
   enum class Heard { fresh, known, foreign };
   // `usual`: how long a round waits for the peer before it asks. `idle`: the pause between
-  // questions when no round waits.
+  // questions when no round waits. `for_round`: the round waits until the peer has come to it, also
+  // where no vector of the peer is missing: word that the peer skips it may be lost.
   struct Waits {
     Duration usual{};
     Duration idle{};
+    bool for_round = false;
   };
 
-  // `in_order`: see EdgeLedger.
-  explicit Sessions(bool in_order = false) : in_order_(in_order) {}
+  explicit Sessions(EdgeLedger::Order order = {}) : order_(order) {}
 
   // Closes the sessions whose link is gone or began anew; forgets closing sessions whose peer's
   // incarnation has ended, once their pairs are taken.
@@ -108,6 +109,8 @@ class Sessions {
     Stream stream;
     std::uint64_t current = 0;        // the number of the last offer; 0: this end skipped the round
     std::uint64_t skipped_round = 0;  // the round of the last offer, if this end skipped it; else 0
+    std::uint64_t awaited_round = 0;  // that this end waits for the peer to come to; 0: none
+    std::uint64_t heard_round = 0;    // the newest in the peer's messages
     std::size_t partial = 0;          // bytes of the first missing vector that have come
     std::uint64_t repeated_bytes = 0;
     Time broken_at = kNever;  // when to report the edge as broken, unless its link ends before
@@ -116,6 +119,7 @@ class Sessions {
     Duration idle_pause{};    // the pause when no round waits
 
     bool is_of(const Link& link) const;
+    bool is_waiting() const { return ledger.is_waiting() || heard_round < awaited_round; }
   };
 
   Session* find(const Envelope& from, const Round& message);
@@ -131,7 +135,7 @@ class Sessions {
   template <class Visit>
   void for_each(Visit visit);
 
-  const bool in_order_;
+  const EdgeLedger::Order order_;
   std::map<NodeId, Session> open_;
   std::deque<Session> closing_;      // includes settled sessions, which still answer
   std::uint64_t skipped_round_ = 0;  // by skip(); of sessions that open after it

@@ -56,9 +56,9 @@ bool Stream::may_ask_back(Time now, const SendWindow& sent, Duration pause) cons
   return newest > question_ || (is_unanswered && now - asked_at_ >= pause);
 }
 
-void Stream::back_off(Time now) {
+void Stream::back_off(Time now, bool is_closing) {
   ask_at_ = now + pause_;
-  pause_ = std::min(pause_ * 5 / 4, kPauseLimit);
+  pause_ = std::min(pause_ * 5 / 4, is_closing ? kClosingPauseLimit : kPauseLimit);
 }
 
 }  // namespace starling::gossip

@@ -23,6 +23,10 @@ Duration first_pause(const Link& link);
 // The longest pause. Larger: more time is lost when many messages are lost. Smaller: more small
 // messages to a neighbour that is merely slow.
 inline constexpr Duration kPauseLimit = std::chrono::seconds(1);
+// The same of an edge that has closed. Larger: the last pairs of an edge are
+// averaged later at one end. Smaller: a node that was away for a minute finds more questions, of
+// each edge that closed meanwhile.
+inline constexpr Duration kClosingPauseLimit = std::chrono::seconds(8);
 // The shortest pause, and the pause between questions before the first offer. The initial one is
 // also the most that round trips add to the least. Longer: a lost message costs more time.
 // Shorter: more small messages over a slow link.
@@ -60,7 +64,7 @@ class Stream {
   bool is_planned() const { return ask_at_ != kNever; }
   void plan(Time at) { ask_at_ = at; }
   // Plans the next question after one asked now. The pause grows.
-  void back_off(Time now);
+  void back_off(Time now, bool is_closing = false);
   // Between the next question and the one after it.
   Duration pause() const { return pause_; }
   void set_pause(Duration pause) { pause_ = pause; }

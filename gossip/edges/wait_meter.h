@@ -23,6 +23,8 @@ class WaitMeter {
   }
   // An answer came `wait` after this node's offer.
   void answered(Duration wait) { pair_times_.add(wait); }
+  // A job begins within the round.
+  void interrupt(Time now) { waited_ += now - std::max(since_, worked_); }
   // A job of the round is done: from here on the round only waits for others.
   void worked(Time now) { worked_ = now; }
   // The vector of a round that came last.

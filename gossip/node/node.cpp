@@ -229,6 +229,7 @@ void NodeParts::follow_members(Time now) {
   links.want(now, neighborhood.wanted(), members, outbox);
   gate.set_senders(links.all().size());
   links.match(neighborhood.partners());
+  links.place(neighborhood.status().sites);
   exchange.links_changed(now, links, members, outbox);
   if (trains() && dealt_view != neighborhood.view()) reassign_data();
 }

@@ -147,8 +147,8 @@ void Training::advance(Time now, Outbox& out) {
   if (!life.is_free() || life.is_in<Finished>()) return;
   if (life.is_in<Paused>()) {
     if (!is_pause_wanted_) go_on(now, out);
-  } else if (around_.exchange.asker(around_.links)) {
-    begin_answer(out);
+  } else if (around_.exchange.owes_answer(now, around_.links)) {
+    begin_answer(now, out);
   } else if (is_round_complete(now)) {
     begin_round(now, around_.exchange.finish_round(now, around_.links, out), true, out);
   }
@@ -167,13 +167,13 @@ void Training::run(Errand errand, optim::Job job, Outbox& out) {
   out.train(std::move(job));
 }
 
-void Training::begin_answer(Outbox& out) {
+void Training::begin_answer(Time now, Outbox& out) {
   optim::Job job;
   job.round = around_.exchange.rounds().round();
-  job.absorb = true;
+  job.absorb = job.between = true;
   job.mix = around_.exchange.take_pairs();
   job.offer = true;
-  around_.exchange.write_edges(job, around_.links, around_.budget.shortening());
+  around_.exchange.begin_answer(now, job, around_.links, around_.budget.shortening());
   run(Errand::answer, std::move(job), out);
 }
 

@@ -1,7 +1,8 @@
 // Training: the order of jobs, from the first round to the goal. A round absorbs the vectors of the
 // previous round, takes local steps and offers. If the algorithm overlaps, the round offers first
 // and takes its steps while the vectors travel. Between rounds of the schedule `pairwise`, a
-// neighbour that waits gets an answer: absorb, offer.
+// neighbour that waits gets an answer, and within those of `allreduce` all of them get means:
+// absorb, offer.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +87,7 @@ class Training {
   bool is_over(Time now, std::uint64_t round) const;
   bool is_round_complete(Time now) const;
   void begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Outbox& out);
-  void begin_answer(Outbox& out);
+  void begin_answer(Time now, Outbox& out);
   void begin_copy(Time now, Outbox& out);
   void begin_checkpoint(Time now, Outbox& out);
   void run(Errand errand, optim::Job job, Outbox& out);

@@ -41,7 +41,7 @@ class Admm final : public Algorithm<S> {
                            {.end = x_});
   }
   Offer offer(std::span<const EdgePlace> to) override { return duals_.offer(x_, to, *pool_); }
-  MixResult absorb(std::span<const MixTerm> terms) override {
+  MixResult absorb(std::span<const MixTerm> terms, bool) override {
     return {.rejections = duals_.absorb(terms)};
   }
 

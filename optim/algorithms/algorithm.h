@@ -2,6 +2,7 @@
 // remembers of each edge. The trainer calls, once a round each:
 //   follow, absorb, local, offer    or, where the algorithm overlaps,    follow, absorb, offer,
 //   local
+// and where a node answers within a round, follow, absorb and offer once more.
 // To start over from other parameters, make a new algorithm. One thread at a time.
 #pragma once
 
@@ -50,7 +51,8 @@ class Algorithm {
   // Takes in the neighbours' vectors. REQUIRES an earlier offer, and terms as in job.h, each with
   // its `own` if all neighbours are offered the same. An algorithm that remembers edges ignores the
   // terms of other edges.
-  virtual MixResult absorb(std::span<const MixTerm> terms) = 0;
+  // `ends_round`: the round waits for no more of them.
+  virtual MixResult absorb(std::span<const MixTerm> terms, bool ends_round) = 0;
   // The state besides x between absorb() and local(). The state of edges is for the node itself
   // only.
   virtual State<S> state() { return {}; }

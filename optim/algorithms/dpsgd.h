@@ -36,9 +36,9 @@ class Dpsgd final : public Algorithm<S> {
     return report;
   }
   Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
-  MixResult absorb(std::span<const MixTerm> terms) override {
+  MixResult absorb(std::span<const MixTerm> terms, bool ends_round) override {
     MixResult result = x_.absorb(terms);
-    outer_.end(x_.edit());
+    if (ends_round) outer_.end(x_.edit());
     return result;
   }
   State<S> state() override { return outer_.state(); }
@@ -62,8 +62,9 @@ class DpsgdPipelined final : public Algorithm<S> {
         x_.values(), {.count = steps.count, .learning_rate = steps.learning_rate}, {.sum = u_});
   }
   Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
-  MixResult absorb(std::span<const MixTerm> terms) override {
+  MixResult absorb(std::span<const MixTerm> terms, bool ends_round) override {
     MixResult result = x_.absorb(terms);
+    if (!ends_round) return result;
     axpy(S{1}, std::span<const S>(u_), x_.edit());
     std::ranges::fill(u_, S{0});
     return result;

@@ -46,7 +46,7 @@ class ExactDiffusion final : public Algorithm<S> {
                            {.end = x});
   }
   Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
-  MixResult absorb(std::span<const MixTerm> terms) override {
+  MixResult absorb(std::span<const MixTerm> terms, bool) override {
     return flows_.absorb(x_, terms, {.share = share_, .gain = per_step});
   }
 

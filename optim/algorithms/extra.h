@@ -43,8 +43,9 @@ class Extra final : public Algorithm<S> {
                            {.sum = u_});
   }
   Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
-  MixResult absorb(std::span<const MixTerm> terms) override {
+  MixResult absorb(std::span<const MixTerm> terms, bool ends_round) override {
     MixResult result = flows_.absorb(x_, terms, {.gain = half_per_step});
+    if (!ends_round) return result;
     axpy(S{1}, std::span<const S>(u_), x_.edit());
     std::ranges::fill(u_, S{0});
     return result;

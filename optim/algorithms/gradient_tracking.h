@@ -44,7 +44,7 @@ class GradientTracking final : public Algorithm<S> {
     return report;
   }
   Offer offer(std::span<const EdgePlace> to) override { return offered_.offer(to); }
-  MixResult absorb(std::span<const MixTerm> terms) override {
+  MixResult absorb(std::span<const MixTerm> terms, bool) override {
     return flows_.absorb(offered_, terms, {});
   }
 

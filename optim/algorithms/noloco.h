@@ -41,9 +41,9 @@ class NoLoCo final : public Algorithm<S> {
                            {.sum = u});
   }
   Offer offer(std::span<const EdgePlace> to) override { return offered_.offer(to); }
-  MixResult absorb(std::span<const MixTerm> terms) override {
+  MixResult absorb(std::span<const MixTerm> terms, bool ends_round) override {
     MixResult result = offered_.absorb(terms);
-    if (std::exchange(has_stepped_, false)) step();
+    if (ends_round && std::exchange(has_stepped_, false)) step();
     return result;
   }
   State<S> state() override { return {.vectors = {{"v", v_}}}; }

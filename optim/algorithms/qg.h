@@ -43,9 +43,9 @@ class QuasiGlobal final : public Algorithm<S> {
     return report;
   }
   Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
-  MixResult absorb(std::span<const MixTerm> terms) override {
+  MixResult absorb(std::span<const MixTerm> terms, bool ends_round) override {
     MixResult result = x_.absorb(terms);
-    follow_model();
+    if (ends_round) follow_model();
     return result;
   }
   State<S> state() override { return {.vectors = {{"m", m_}}}; }

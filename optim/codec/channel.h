@@ -119,15 +119,18 @@ class Channel {
   std::map<std::uint64_t, Edge> edges_;
 };
 
-// Bytes of an offer of so many vectors; with a compressor of those after the first of an edge.
+// Bytes of an offer of so many vectors over an edge; with a compressor of those after the first of
+// the edge, and in slices of each message between two nodes.
 inline std::size_t vector_bytes(const WireForm& form, std::size_t vectors) {
+  const std::size_t numbers = vectors * count_of(form.segments);
+  if (form.coding.in_slices) return kSliceHead + bytes_limit(*form.format, (numbers + 1) / 2);
   return form.remembers() ? Channel<float>(form, vectors).bytes(2)
-                          : bytes_limit(*form.format, vectors * count_of(form.segments));
+                          : bytes_limit(*form.format, numbers);
 }
 // The most bytes of a message of so many vectors.
 inline std::size_t bytes_limit(const WireForm& form, std::size_t vectors) {
-  return form.remembers() ? Channel<float>(form, vectors).bytes_limit()
-                          : bytes_limit(*form.format, vectors * count_of(form.segments));
+  return form.coding.is_of_differences() ? Channel<float>(form, vectors).bytes_limit()
+                                         : vector_bytes(form, vectors);
 }
 
 }  // namespace starling::optim

@@ -1,5 +1,5 @@
 // WireForm: how the vectors of a run look on the wire: every number by itself in a format, or, with
-// a compressor or in parts, against what the peer has decoded before (channel.h).
+// a compressor or in parts, against what the peer has decoded before (channel.h); or in slices.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,11 @@ struct Coding {
   std::size_t parts = 1;
   // After the first message of an edge each is encoded as Job::offer_to asks; see ladder.h.
   bool is_chosen = false;
+  // A message holds one slice, without a compressor or parts; see combine/slices.h.
+  bool in_slices = false;
+
+  // Whether messages are of differences to what the peer has decoded before.
+  bool is_of_differences() const { return compressor != nullptr || parts > 1 || is_chosen; }
 };
 
 // A part of a vector in which blocks of a compressor begin anew.
@@ -39,6 +44,9 @@ inline std::size_t count_of(std::span<const Segment> segments) {
   return count;
 }
 
+// Bytes before the numbers of a message in slices.
+inline constexpr std::size_t kSliceHead = 8;
+
 struct WireForm {
   // Of vectors, of an edge's first vector and of segments that are whole. Null: that of the model's
   // numbers.
@@ -47,9 +55,7 @@ struct WireForm {
   std::vector<Segment> segments = {};  // of the model
 
   // Whether messages depend on those before them.
-  bool remembers() const {
-    return coding.compressor != nullptr || coding.parts > 1 || coding.is_chosen;
-  }
+  bool remembers() const { return coding.is_of_differences() || coding.in_slices; }
 };
 
 // The format of vectors that can be read without those before them; null: none can.

@@ -10,7 +10,7 @@ namespace {
 
 template <class S>
 std::optional<Channel<S>> channel_of(const WireForm& form, std::size_t size) {
-  if (!form.remembers()) return std::nullopt;
+  if (!form.coding.is_of_differences()) return std::nullopt;
   const std::size_t model = count_of(form.segments);
   return Channel<S>(form, model > 0 ? size / model : 1);
 }
@@ -19,18 +19,22 @@ std::optional<Channel<S>> channel_of(const WireForm& form, std::size_t size) {
 
 template <class S>
 Average<S>::Average(std::span<const S> s, std::shared_ptr<BufferPool> pool, const WireForm& form)
-    : s_(s, std::move(pool)), format_(form.format), channel_(channel_of<S>(form, s.size())) {}
+    : s_(s, std::move(pool)), format_(form.format), channel_(channel_of<S>(form, s.size())) {
+  if (form.coding.in_slices) slices_.emplace(*form.format, s.size());
+}
 
 template <class S>
 void Average<S>::keep(const EdgeLives& lives) {
-  if (!channel_) return;
+  if (!channel_ && !slices_) return;
   std::vector<std::uint64_t> edges(lives.open.begin(), lives.open.end());
   edges.insert(edges.end(), lives.ending.begin(), lives.ending.end());
-  channel_->keep(edges);
+  if (channel_) channel_->keep(edges);
+  if (slices_) slices_->keep(edges);
 }
 
 template <class S>
 Offer Average<S>::offer(std::span<const EdgePlace> to) {
+  if (slices_) return {.of_edge = slices_->offer(to, s_, wire_)};
   if (!channel_) return {.vector = sent_ = encode(*format_, s_, wire_)};
   Offer offer;
   for (const EdgePlace& place : to)
@@ -41,6 +45,7 @@ Offer Average<S>::offer(std::span<const EdgePlace> to) {
 
 template <class S>
 MixResult Average<S>::absorb(std::span<const MixTerm> terms, const Counts& counts) {
+  if (slices_) return absorb_slices(terms, counts);
   if (channel_) return absorb_encoded(terms, counts);
   MixResult result = mix(s_, sent_, terms, *format_);
   for (const std::size_t place : result.mixed) {
@@ -85,6 +90,26 @@ MixResult Average<S>::absorb_encoded(std::span<const MixTerm> terms, const Count
       axpy(static_cast<S>(count->factor), difference, count->flow.subspan(at, difference.size()));
     }
     result.distances.push_back({term.peer, std::sqrt(squared)});
+    result.mixed.push_back(place);
+  }
+  return result;
+}
+
+template <class S>
+MixResult Average<S>::absorb_slices(std::span<const MixTerm> terms, const Counts& counts) {
+  MixResult result;
+  for (std::size_t place = 0; place < terms.size(); ++place) {
+    MixTerm term = terms[place];
+    std::optional<Count> count;
+    if (term.pair % 2 == 0 && counts) {
+      MixTerm spanned = {.peer = term.peer, .weight = term.weight, .theirs = {}, .edge = term.edge};
+      spanned.span = slices_->span_of(term);
+      count = counts(spanned);
+    }
+    const auto taken = slices_->take(term, s_.edit(), count ? &*count : nullptr);
+    if (!taken.is_sound) result.rejections.push_back({term.peer, "encoding"});
+    if (!taken.distance) continue;
+    result.distances.push_back({term.peer, *taken.distance});
     result.mixed.push_back(place);
   }
   return result;

@@ -1,7 +1,8 @@
 // Average: a vector s to average with the neighbours' vectors:
 //   s+ = s + sum_j w_ij (s_j - s_i) ,   where s_i is s as sent (mixer.h).
 // With a compressor s_j - s_i is the D of the edge's channel (channel.h), each neighbour has a
-// vector of its own, and w_ij is times theta.
+// vector of its own, and w_ij is times theta. In slices (slices.h) a round absorbs twice: what is
+// summed for others, and the means.
 #pragma once
 
 #include <functional>
@@ -14,6 +15,7 @@
 #include "optim/codec/channel.h"
 #include "optim/codec/codec.h"
 #include "optim/combine/mixer.h"
+#include "optim/combine/slices.h"
 #include "optim/vector/shared_vector.h"
 
 namespace starling::optim {
@@ -67,12 +69,7 @@ class Average {
   // s for the wire. `to`: the edges that get it, if each has a vector of its own.
   Offer offer(std::span<const EdgePlace> to);
 
-  // Where the part of a term that enters the last numbers of s is counted: `flow` += factor (theirs
-  // - own) of these numbers.
-  struct Count {
-    std::span<S> flow;
-    double factor;
-  };
+  using Count = FlowCount<S>;
   using Counts = std::function<std::optional<Count>(const MixTerm&)>;
   // REQUIRES an earlier offer, and terms with `own`.
   MixResult absorb(std::span<const MixTerm> terms, const Counts& counts = {});
@@ -80,10 +77,12 @@ class Average {
  private:
   MixTerm of_part(const MixTerm& term);
   MixResult absorb_encoded(std::span<const MixTerm> terms, const Counts& counts);
+  MixResult absorb_slices(std::span<const MixTerm> terms, const Counts& counts);
 
   SharedVector<S> s_;
   const Format* format_;
   std::optional<Channel<S>> channel_;
+  std::optional<Slices<S>> slices_;
   BufferPool wire_;  // for encoded vectors, whose size differs
   Payload sent_;
 };

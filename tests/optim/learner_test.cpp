@@ -155,7 +155,7 @@ class Pair {
       }
       for (const std::size_t node : {0, 1}) {
         const MixTerm term = term_of(node);
-        CHECK(algorithms_[node]->absorb({&term, 1}).rejections.empty());
+        CHECK(algorithms_[node]->absorb({&term, 1}, true).rejections.empty());
       }
     }
   }

@@ -69,7 +69,7 @@ TEST_CASE("A model moves by as much of an average as its row says") {
     const auto other = make_algorithm<double>(options, there, pool);
     for (const auto& node : {one.get(), other.get()}) node->follow({kEdges});
     const Payload own = one->offer({}).vector, theirs = other->offer({}).vector;
-    one->absorb(std::vector<MixTerm>{{NodeId{2}, kWeight, theirs, own, 7, 0.1}});
+    one->absorb(std::vector<MixTerm>{{NodeId{2}, kWeight, theirs, own, 7, 0.1}}, true);
     const std::span<const double> model = one->model();
     for (std::size_t k = 0; k < here.size(); ++k)
       CHECK(model[k] ==

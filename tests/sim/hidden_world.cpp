@@ -10,10 +10,8 @@ using namespace std::chrono_literals;
 
 optim::Options training_of(const LegalWay& way) {
   optim::Options training = reference_training(0.05);
-  training.algorithm = way.algorithm;
-  training.outer = way.outer;
   training.penalty = 0.5;
-  return training;
+  return training_by(way, std::move(training));
 }
 
 LegalWay way_of(std::string_view algorithm, topology::Kind kind) {

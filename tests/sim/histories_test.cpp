@@ -55,9 +55,7 @@ sim::Scenario scenario_of(std::uint64_t seed) {
 
 // Half of the hash: a table that a person looks at.
 std::string history(const LegalWay& row, std::uint64_t seed) {
-  optim::Options training = fading_training();
-  training.algorithm = row.algorithm;
-  training.outer = row.outer;
+  const optim::Options training = training_by(row, fading_training());
   const sim::Verdict verdict =
       sim::try_scenario(trial_of(row, training),
                         reference_trainers(training, {.n = kNodes, .d = 4}), scenario_of(seed));

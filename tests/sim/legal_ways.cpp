@@ -18,6 +18,7 @@ std::vector<LegalWay> legal_ways() {
     if (quorum < 1) name += fmt::format(" quorum={}", quorum);
     if (missing != Missing::late) name += fmt::format(" missing={}", gossip::name(missing));
     if (kind != Kind::automatic) name += fmt::format(" kind={}", topology::to_string(kind));
+    if (schedule.is_in_slices) kind = Kind::complete;
     rows.push_back({name, &algorithm, &schedule, quorum, missing, kind});
   };
   const auto add_those = [&add](auto applies, const gossip::ScheduleRow& schedule,
@@ -32,9 +33,14 @@ std::vector<LegalWay> legal_ways() {
   const auto bears_loose = [&](const AlgorithmRow& row) {
     return bears_mixed_rounds(row) && !row.needs.overlaps;
   };
+  const auto bears_slices = [](const AlgorithmRow& row) {
+    return !row.needs.is_pairwise && !row.needs.overlaps && row.needs.fanout == optim::Fanout::same;
+  };
   for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
     if (schedule.is_pairwise)
       add_those(is_pairwise, schedule);
+    else if (schedule.is_in_slices)
+      add_those(bears_slices, schedule);
     else if (schedule.is_loose)
       add_those(bears_loose, schedule);
     else
@@ -43,7 +49,8 @@ std::vector<LegalWay> legal_ways() {
   }
   const AlgorithmRow& dpsgd = *algorithm_named("dpsgd");
   for (const gossip::ScheduleRow& schedule : gossip::schedules())
-    if (!schedule.is_pairwise && !schedule.is_matched) add(dpsgd, schedule, 1, Missing::reuse);
+    if (!schedule.is_pairwise && !schedule.is_matched && !schedule.is_in_slices)
+      add(dpsgd, schedule, 1, Missing::reuse);
   const gossip::ScheduleRow& rounds = *gossip::schedule_named("rounds");
   add(dpsgd, rounds, 1, Missing::self);
   add(*algorithm_named("dpsgd-pipelined"), rounds, 1, Missing::reuse);
@@ -56,6 +63,13 @@ std::vector<LegalWay> legal_ways() {
       rows.back().outer = outer;
     }
   return rows;
+}
+
+optim::Options training_by(const LegalWay& way, optim::Options training) {
+  training.algorithm = way.algorithm;
+  training.outer = way.outer;
+  training.codec.coding.in_slices = way.schedule->is_in_slices;
+  return training;
 }
 
 std::vector<std::string> compressed_forms() {
@@ -71,6 +85,7 @@ bool is_sparse(const optim::WireForm& codec) {
 
 bool allows(const LegalWay& way, const optim::WireForm& codec) {
   if (!codec.remembers()) return true;
+  if (way.schedule->is_in_slices) return false;
   return way.missing == Missing::late && way.kind != Kind::exponential &&
          (way.algorithm->is_exact || !is_sparse(codec));
 }

@@ -23,6 +23,8 @@ struct LegalWay {
 };
 
 std::vector<LegalWay> legal_ways();
+// `training` by that way.
+optim::Options training_by(const LegalWay& way, optim::Options training);
 
 // The codecs whose vectors are encoded against earlier ones, each by a name of its own.
 std::vector<std::string> compressed_forms();

@@ -62,8 +62,9 @@ double error_of(const Cluster& cluster) {
 }
 
 // Whether all nodes come as near within `limit`. In the short form: whether they run soundly.
-void expect_to_end(const LegalWay& way, const optim::Options& training, double accuracy,
+void expect_to_end(const LegalWay& way, const optim::Options& given, double accuracy,
                    const std::vector<double>& paces = {}) {
+  const optim::Options training = training_by(way, given);
   CAPTURE(way.name);
   constexpr Duration kLimit = 300s;
   sim::Options options = world_of(way, training);
@@ -88,11 +89,7 @@ LegalWay usual_way(const AlgorithmRow& algorithm, std::string_view what) {
 }  // namespace
 
 TEST_CASE("Every legal way of averaging ends in the optimum that all nodes share") {
-  for (const LegalWay& way : legal_ways()) {
-    optim::Options training = training_of(*way.algorithm);
-    training.outer = way.outer;
-    expect_to_end(way, training, 1e-6);
-  }
+  for (const LegalWay& way : legal_ways()) expect_to_end(way, training_of(*way.algorithm), 1e-6);
 }
 
 TEST_CASE("Every algorithm ends in the optimum that all nodes share by several local steps") {
@@ -118,7 +115,6 @@ TEST_CASE("Every legal way of averaging ends in the optimum with every codec tha
   for (const std::string& codec : compressed_forms())
     for (const LegalWay& way : legal_ways()) {
       optim::Options training = training_of(*way.algorithm);
-      training.outer = way.outer;
       training.codec = optim::wire_form_named(codec);
       if (!allows(way, training.codec)) continue;
       LegalWay named = way;

@@ -12,6 +12,7 @@ std::unique_ptr<Scheduler> make_ssp(const Options& options);
 std::unique_ptr<Scheduler> make_async(const Options& options);
 std::unique_ptr<Scheduler> make_pairwise(const Options& options);
 std::unique_ptr<Scheduler> make_matching(const Options& options);
+std::unique_ptr<Scheduler> make_allreduce(const Options& options);
 
 namespace {
 
@@ -38,6 +39,12 @@ constexpr ScheduleRow kRows[] = {
      .help = "two at a time, for adpsgd and pairwise-ed, whose default it is",
      .is_pairwise = true,
      .make = make_pairwise},
+    {.name = "allreduce",
+     .help =
+         "as rounds, on a complete graph, where each node sums one slice of the vector for all: "
+         "a node sends 2 (n - 1) / n vectors a round in place of n - 1",
+     .is_in_slices = true,
+     .make = make_allreduce},
 };
 
 }  // namespace
