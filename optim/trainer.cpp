@@ -46,6 +46,11 @@ std::string_view unfit_part(const Fit& fit) {
   return fit.optimizer ? "the algorithm" : fit.algorithm ? "the optimizer" : "the node";
 }
 
+bool uses_model(const Job& job) {
+  return job.absorb || job.copy || job.snapshot || job.save || job.evaluate || job.local ||
+         job.offer;
+}
+
 template <class S>
 class TypedTrainer final : public Trainer {
  public:
@@ -119,6 +124,7 @@ class TypedTrainer final : public Trainer {
     if (job.resume) inherit(*job.resume, Heir::self, done);
     if (!is_initialized_ && !uses_model(job)) return;
     initialize();
+    refresh(done);
     take_in(job, done);
     describe_model(job, done);
     laps.mixed = clock_();
@@ -142,12 +148,18 @@ class TypedTrainer final : public Trainer {
     if (job.save) done.saved = std::make_shared<const SavedState>(save(Heir::self, saving_));
   }
 
+  void refresh(Done& done) {
+    if (!data_->refresh()) return;
+    optimum_ = optimum_in_model_numbers();
+    done.workload = workload();
+  }
+
   // The limit of adamw, whose decay is no part of the gradient, has no closed form.
   std::vector<S> optimum_in_model_numbers() const {
     std::vector<S> x;
     if (options_.local_optimizer == LocalOptimizerKind::adamw && options_.weight_decay > 0)
       return x;
-    for (const double value : data_->optimum()) x.push_back(static_cast<S>(value));
+    for (const double value : data_->describe().optimum) x.push_back(static_cast<S>(value));
     return x;
   }
 
@@ -161,11 +173,6 @@ class TypedTrainer final : public Trainer {
     std::vector<S> x(learner_->dimension());
     learner_->initialize(x, options_.seed);
     return x;
-  }
-
-  static bool uses_model(const Job& job) {
-    return job.absorb || job.copy || job.snapshot || job.save || job.evaluate || job.local ||
-           job.offer;
   }
 
   // As late as possible: drawing a million numbers takes a newcomer longer than fetching them.

@@ -26,6 +26,7 @@ FaultCounts Network::counts() const {
 }
 
 Arrivals Network::send(Time now, const Hop& hop, std::size_t bytes) {
+  sent_bytes_ += bytes;
   if (!cuts_.empty() && is_cut(hop)) return {};
   const Time first = arrival(now, hop, bytes);
   if (prng_.chance(options_.loss)) {  // it took its time on the wire all the same

@@ -50,6 +50,8 @@ class Network {
   NetworkOptions& options() { return options_; }
   // Of a frame of `bytes` that is sent now. What goes wrong with it is counted.
   Arrivals send(Time now, const Hop& hop, std::size_t bytes);
+  // Of all frames with their headers.
+  std::uint64_t sent_bytes() const { return sent_bytes_; }
 
   // No more than this passes from `from` to `to`, bytes per second; until heal().
   void limit(std::size_t from, std::size_t to, double bytes_per_second);
@@ -90,6 +92,7 @@ class Network {
   Time held_until(Time now, const Hop& hop);
 
   NetworkOptions options_;
+  std::uint64_t sent_bytes_ = 0;
   Prng prng_;
   std::set<std::pair<std::size_t, std::size_t>> cuts_;
   std::unordered_map<std::uint64_t, Connection> connections_;  // never iterated

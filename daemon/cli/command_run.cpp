@@ -1,6 +1,5 @@
 #include "daemon/cli/commands.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "daemon/attach/external_run.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/keys/issue.h"
+#include "daemon/process/background_reader.h"
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
 #include "daemon/process/core_dumps.h"
@@ -46,6 +46,7 @@
 #include "daemon/setup/token_file.h"
 #include "daemon/setup/trust_files.h"
 #include "models/data/load.h"
+#include "models/data/subset.h"
 #include "models/factory.h"
 
 namespace starling::daemon {
@@ -82,19 +83,6 @@ std::string default_name(const Endpoint& control) {
   for (int k = 0; k < 4; ++k) letters += kLetters[chance() % kLetters.size()];
   if (control.port == 0) return fmt::format("{}-{}", host, letters);
   return fmt::format("{}-{}-{}", host, control.port, letters);
-}
-
-Result<std::optional<std::string>> read_token(const std::string& path) {
-  if (path.empty()) return std::nullopt;
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0)
-    return fail("http.token-file = \"{}\": cannot be read", path);
-  if ((info.st_mode & 077) != 0)
-    return fail("http.token-file = \"{}\": has mode {:o}; others must not read it: chmod 600", path,
-                info.st_mode & 0777);
-  std::string token = token_in(path);
-  if (token.empty()) return fail("http.token-file = \"{}\": holds no token", path);
-  return token;
 }
 
 // The address of a host name, as seen from this machine.
@@ -248,7 +236,7 @@ Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
                                             .listen = control,
                                             .shares = shares,
                                             .credentials = config.node.credentials}));
-  TRY(auto token, read_token(config.token_file));
+  TRY(auto token, read_http_token(config.token_file));
   ApiOptions api;
   api.token = token;
   api.guard_reads = !is_loopback(config.listen_http);
@@ -305,11 +293,13 @@ Result<void> load_trainer(Daemon& daemon, const Config& config) {
                 config.learner.data.path);
   TRY(auto loaded, models::load(config.learner.data));
   TRY_DO(validate_goal(config, loaded));
+  loaded.reader = make_reader(config.learner.data, loaded);
   auto data = std::make_shared<const models::Data>(std::move(loaded));
   TRY(auto trainer, models::make_trainer(config.learner, data, config.node.name, now));
-  const auto describe = [learner = config.learner, data](const std::string& foundation) {
+  const auto describe = [learner = config.learner,
+                         train = models::subset(data->train, {})](const std::string& foundation) {
     const std::vector<std::string> surveys(foundation.empty() ? 0 : 1, foundation);
-    return models::make_card(learner.model, learner.data, data->train, surveys);
+    return models::make_card(learner.model, learner.data, train, surveys);
   };
   daemon.board.set_describer(describe);
   log::info("{}", data->description);

@@ -8,7 +8,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kFresh = 50ms, kPatience = 250ms;
+// A snapshot takes time of the thread that hands the trainer its jobs: who asks often gets old
+// ones.
+constexpr OnDemand<Snapshot>::Ages kAges{.fresh = 50ms, .often = 100ms, .usable = 200ms};
+constexpr auto kPatience = 250ms;
 
 }  // namespace
 
@@ -24,11 +27,11 @@ std::function<void()> Board::wake() const {
 
 OnDemand<Snapshot>::Asked Board::ask() {
   if (!snapshot_.last()) return OnDemand<Snapshot>::Asked(nullptr);
-  return snapshot_.ask(wake(), kFresh, kPatience);
+  return snapshot_.ask(wake(), kAges, kPatience);
 }
 
 OnDemand<Model>::Asked Board::ask_model() {
-  return model_.ask(wake(), 0ms, kModelPatience);
+  return model_.ask(wake(), {0ms, 0ms, 0ms}, kModelPatience);
 }
 
 void Board::add(const gossip::Progress& point) {

@@ -21,6 +21,10 @@ constexpr std::chrono::milliseconds kLinger{500};
 // How long frames of a connection that has ended may still be read.
 constexpr std::chrono::seconds kRead{1};
 
+// Smaller: less memory that nothing uses after many connections have closed, as after the start of
+// a large fleet; more time for the allocator to look for it.
+constexpr std::size_t kClosedMost = 64;
+
 // A process that is killed ends one handshake at most.
 constexpr int kEndedInRow = 3;
 
@@ -244,7 +248,7 @@ void Conversations::take(const Wire::Event& event, Wire::Socket socket, Clock::t
   }
   if (!is_dialled) forget_stranger(event.descriptor);
   if (event.kind == Kind::vain) ended_.erase({socket, event.address});
-  if (std::exchange(closed_one_, false)) give_back();
+  if (++closed_ > kClosedMost) closed_ = 0, give_back();
   if (!route) return;
   Conversation& conversation = all_.at(*route);
   conversation.descriptor = -1;
@@ -324,7 +328,7 @@ std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
     }
   }
   const std::size_t strangers = look_at_strangers(now);
-  closed_one_ |= !full.empty() || strangers > 0;
+  if (!full.empty() || strangers > 0) closed_ = kClosedMost;
   for (const Route& route : full) close(route, closed);
   for (const Route& route : due) close(route, closed);
   close_unused(closed);

@@ -144,7 +144,7 @@ class Conversations {
   std::map<std::pair<Wire::Socket, std::string>, int> ended_;
   std::string failure_;            // why the next accepted connection that breaks does so
   std::uint64_t revocations_ = 0;  // the number of the list by which connections were closed
-  bool closed_one_ = false;        // whose memory is not given back yet
+  std::size_t closed_ = 0;         // since memory was given back; a large one counts as many
   std::uint64_t uses_ = 0;
 };
 

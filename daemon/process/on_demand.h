@@ -65,13 +65,23 @@ class OnDemand {
     const std::lock_guard lock(mutex_);
     return last_;
   }
-  // Asks for the last value if it is at most `fresh` old; else wakes the maker, whose next one
-  // comes within `patience`. Without a maker it uses the last one.
-  Asked ask(const std::function<void()>& wake, Clock::duration fresh, Clock::duration patience) {
+  // How old a value may be.
+  struct Ages {
+    Clock::duration fresh;
+    // For requests that come more often than once in `fresh`: without another being made, and while
+    // the maker makes one at its next turn, for which it is not woken.
+    Clock::duration often, usable;
+  };
+  // Asks for the last value, if it is not too old; else wakes the maker, whose next one comes
+  // within `patience`. Without a maker it uses the last one.
+  Asked ask(const std::function<void()>& wake, Ages ages, Clock::duration patience) {
     std::unique_lock lock(mutex_);
     const Clock::time_point now = Clock::now();
-    if (!wake || (last_ && now - published_at_ < fresh)) return Asked(last_);
+    const Clock::duration age = now - published_at_;
+    const bool is_often = now - std::exchange(asked_at_, now) < ages.fresh;
+    if (!wake || (last_ && age < (is_often ? ages.often : ages.fresh))) return Asked(last_);
     if (!waiting_) waiting_.emplace();
+    if (last_ && is_often && age < ages.usable) return Asked(last_);
     Asked asked(waiting_->next, now + patience, last_);
     lock.unlock();
     wake();
@@ -87,7 +97,7 @@ class OnDemand {
   const bool keeps_;
   mutable std::mutex mutex_;
   Value last_;
-  Clock::time_point published_at_{};
+  Clock::time_point published_at_{}, asked_at_{};
   std::optional<Waiting> waiting_;
 };
 

@@ -1,6 +1,7 @@
 // The files that --token-file and http.token-file name.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -12,5 +13,7 @@ namespace starling::daemon {
 std::string token_in(const std::string& path);
 // The same for --token-file; no token is an error.
 Result<std::string> read_token_file(const std::string& path);
+// The same for http.token-file, which others must not read; an empty path is no token.
+Result<std::optional<std::string>> read_http_token(const std::string& path);
 
 }  // namespace starling::daemon

@@ -285,7 +285,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   message.epoch = link.epoch;
   const double span = vector.span;
   vector.write(message);
-  means_.write(now, peer, message);
+  means_.write(now, options_.timing.period, peer, payload.size(), message);
   if (const optim::EdgeOffer* own = offering_.offer_of(link))
     neighbor.status.codec_quality = own->quality;
   message.sent = stamp_of(now);

@@ -14,6 +14,11 @@ constexpr std::size_t kHasModel = kSketch, kSquaredDistance = kSketch + 1,
                       kSquaredNorm = kSketch + 2, kDegraded = kSketch + 3, kValues = kSketch + 4;
 constexpr std::size_t kSize = kValues + 2 * kQuantities;
 
+// Estimates take one part in kShare of the bytes of vectors, or more where these are small: no
+// longer than kSmallBytes. Larger: the same as with kSmallVectors.
+constexpr std::size_t kEstimateBytes = 2 * sizeof(float) * kSize;
+constexpr std::size_t kShare = 256, kSmallBytes = std::size_t{16} << 10;
+
 double ratio(const std::vector<float>& means, std::size_t value, std::size_t flag) {
   return static_cast<double>(means[value]) / static_cast<double>(means[flag]);
 }
@@ -99,11 +104,21 @@ void FleetMeans::receive(NodeId from, std::uint64_t round, const std::vector<flo
   aggregate_.receive(from, flow, estimate);
 }
 
-void FleetMeans::write(Time now, NodeId to, Round& message) {
+void FleetMeans::write(Time now, Duration period, NodeId to, std::size_t vector_bytes,
+                       Round& message) {
   if (!has_value()) return;
+  Told& told = told_[to];
+  told.vectors += vector_bytes > 0;
+  told.vector_bytes += vector_bytes;
+  // By the next vector a message of their own would have to carry them.
+  const Time next = now + (now - std::exchange(told.last_vector, now));
+  const bool is_late = told.at == Time{} || next >= told.at + period;
+  const bool is_enough = told.vector_bytes >= kShare * kEstimateBytes ||
+                         (vector_bytes <= kSmallBytes && told.vectors >= kSmallVectors);
+  if (!is_late && !is_enough) return;
   message.flow = flow(to);
   message.estimate = estimate();
-  told_[to] = now;
+  told = {.at = now, .last_vector = now};
 }
 
 void FleetMeans::tell(Time now, Duration period, std::uint64_t round, const Links& links,
@@ -113,11 +128,11 @@ void FleetMeans::tell(Time now, Duration period, std::uint64_t round, const Link
   if (!has_value()) return;
   bool is_updated = false;
   for (const auto& [peer, link] : links.all()) {
-    Time& told = told_[peer];
-    if (!link.active || (told > Time{} && now < told + period)) continue;
+    Told& told = told_[peer];
+    if (!link.active || (told.at > Time{} && now < told.at + period)) continue;
     if (!std::exchange(is_updated, true)) update();
     out.send(peer, Estimate{round, flow(peer), estimate()});
-    told = now;
+    told = {.at = now, .last_vector = told.last_vector};
   }
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,6 +30,10 @@ namespace starling::gossip {
 
 class FleetMeans {
  public:
+  // Of the small vectors to a neighbour, every so many-th carries estimates. Larger: fewer bytes,
+  // and means of the fleet that follow more slowly.
+  static constexpr std::size_t kSmallVectors = 4;
+
   // The projection of this node's model, and ||x||.
   void set_model(const std::vector<float>& sketch, double norm);
   void set(const Sample& sample);
@@ -52,8 +57,10 @@ class FleetMeans {
     std::erase_if(early_, [&](const auto& item) { return !stays(item.first); });
     std::erase_if(told_, [&](const auto& item) { return !stays(item.first); });
   }
-  // Writes this node's estimates into the message that carries its vector.
-  void write(Time now, NodeId to, Round& message);
+  // Writes this node's estimates into the message that carries its vector of so many bytes, unless
+  // too little has gone there since the last estimates; see kShare in the .cpp. `period`: as in
+  // tell().
+  void write(Time now, Duration period, NodeId to, std::size_t vector_bytes, Round& message);
   // Sends them over the edges that carried no vector for `period`, so that they include nodes that
   // are paused, have finished, or offer to one neighbour a round. `round`: of this node's model; 0:
   // the node does not train.
@@ -74,6 +81,11 @@ class FleetMeans {
   struct Said {
     std::vector<float> flow, estimate;
   };
+  // Since the last estimates that a neighbour was sent, at that time.
+  struct Told {
+    Time at{}, last_vector{};
+    std::size_t vectors = 0, vector_bytes = 0;
+  };
   void take_early();
   void publish();
   double mean_norm() const;
@@ -84,7 +96,7 @@ class FleetMeans {
   std::uint64_t round_ = 0;            // of the model; 0: the node does not train
   std::vector<float> begun_, before_;  // value_ at the start of round_, and of the previous round
   std::map<NodeId, Said> early_;       // of the round after round_
-  std::map<NodeId, Time> told_;        // when each neighbour was last sent an estimate
+  std::map<NodeId, Told> told_;        // by neighbour
   Time next_tell_ = kNever;
 };
 

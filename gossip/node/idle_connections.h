@@ -25,9 +25,9 @@ class IdleConnections {
     Time last{};
   };
   // Larger: more memory and descriptors. Smaller: a node of a fleet of that size dials more often.
-  static constexpr std::size_t kKept = 16;
+  static constexpr std::size_t kKept = 4;
   // A connection that was used later is never closed: it may still be dialled.
-  static constexpr Duration kIdle = std::chrono::seconds(5);
+  static constexpr Duration kIdle = std::chrono::seconds(3);
 
   void use(Time now, NodeId peer);
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -75,14 +76,18 @@ struct Dataset {
   std::optional<ImageShape> image = {};  // empty: columns have no place in an image
 };
 
+class RowReader;
+
 // The whole data of a source: the same on every node for the same options.
 struct Data {
   Dataset train;
   Dataset test;             // may have no rows: then a node evaluates on its own samples
   std::string description;  // "digits: 10,000 images of 28x28, 10 classes", for logs and status
   std::vector<std::string> notes;  // "dropped 207 of 20,640 rows with an empty cell", …
-  // Of a table: of its rows to train on, in their order; see dealt_file.h.
+  // Of a file: of its rows to train on, in their order; of a table, see dealt_file.h.
   std::uint64_t train_hash = 0;
+  // Reads rows of `train` again: a node that trains keeps only its own. Null: it keeps all.
+  std::shared_ptr<RowReader> reader = {};
 };
 
 inline constexpr std::size_t kImageSideLimit = 1024;    // pixels, and channels

@@ -2,24 +2,26 @@
 // dimensions, each dimension in 4 bytes, then the bytes themselves.
 #include "models/data/load.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 #include <span>
 
+#include "base/content_hash.h"
+#include "base/prng.h"
 #include "base/text.h"
 #include "models/data/gz_file.h"
 
 namespace starling::models {
 namespace {
 
+using RowIndices = std::vector<std::uint32_t>;
+
 constexpr std::size_t kIdxClasses = 10;              // labels are 0 to 9
 constexpr std::size_t kIdxImagesLimit = 10'000'000;  // of one file
-
-struct Idx {
-  std::vector<std::size_t> dimensions;
-  std::vector<std::uint8_t> values;
-};
+constexpr std::size_t kReservedBytesLimit = std::size_t{64} << 20;
 
 // The file in a folder or after a prefix, with or without .gz; if none exists, the plain name in
 // the folder, for the error.
@@ -65,60 +67,108 @@ Result<std::vector<std::size_t>> read_header(GzFile& file, std::size_t rank) {
   return dimensions;
 }
 
-Result<Idx> read_file(const std::string& path, std::size_t rank) {
+// Gives the bytes of one row after another to `take`, and how many rows the header names; returns
+// the dimensions.
+Result<std::vector<std::size_t>> read_each_row(const std::string& path, std::size_t rank,
+                                               auto take) {
   TRY(GzFile file, GzFile::open(path));
-  Idx idx;
-  TRY(idx.dimensions, read_header(file, rank));
-  const std::size_t rest = std::accumulate(idx.dimensions.begin() + 1, idx.dimensions.end(),
-                                           std::size_t{1}, std::multiplies<>());
-  // A piece at a time, so that a header with false sizes costs no memory.
-  constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
-  const std::size_t total = idx.dimensions[0] * rest;
-  while (idx.values.size() < total) {
-    const std::size_t before = idx.values.size();
-    idx.values.resize(std::min(total, before + kPieceBytes));
-    TRY_DO(read_exactly(file, std::span(idx.values).subspan(before), "values"));
+  TRY(std::vector<std::size_t> dimensions, read_header(file, rank));
+  std::vector<std::uint8_t> row(std::accumulate(dimensions.begin() + 1, dimensions.end(),
+                                                std::size_t{1}, std::multiplies<>()));
+  for (std::size_t i = 0; i < dimensions[0]; ++i) {
+    TRY_DO(read_exactly(file, row, "values"));
+    take(row, dimensions[0]);
   }
   std::byte extra{};
   TRY(const std::size_t left, file.read(std::span(&extra, 1)));
-  if (left > 0) return fail("{}: bytes after the {} that its header names", path, total);
-  return idx;
+  if (left > 0)
+    return fail("{}: bytes after the {} that its header names", path, dimensions[0] * row.size());
+  return dimensions;
 }
 
-Result<Dataset> read_pair(const std::string& images_path, const std::string& labels_path) {
-  TRY(Idx images, read_file(images_path, 3));
-  TRY(Idx labels, read_file(labels_path, 1));
-  const std::size_t rows = images.dimensions[0];
-  if (labels.dimensions[0] != rows)
-    return fail("{}: {} labels, expected one for each of the {} images of {}", labels_path,
-                labels.dimensions[0], rows, images_path);
+// Goes through all rows and takes some.
+class RowTaker {
+ public:
+  // Ascending; null: all.
+  explicit RowTaker(const RowIndices* rows) : rows_(rows) {}
+
+  // Whether the next row is taken.
+  bool next() {
+    const std::size_t row = row_++;
+    if (!rows_) return true;
+    if (place_ == rows_->size() || (*rows_)[place_] != row) return false;
+    return ++place_, true;
+  }
+
+ private:
+  const RowIndices* rows_;
+  std::size_t row_ = 0, place_ = 0;
+};
+
+struct Pair {
   Dataset set;
-  set.features = ByteFeatures{.values = std::move(images.values)};
-  set.rows = rows;
-  set.image = ImageShape{.height = images.dimensions[1], .width = images.dimensions[2]};
+  std::uint64_t hash = 0;  // of all rows
+};
+
+Result<Pair> read_pair(const std::string& images_path, const std::string& labels_path,
+                       const RowIndices* rows = nullptr) {
+  Pair pair;
+  const auto add_to_hash = [&](const std::vector<std::uint8_t>& row) {
+    pair.hash = mix64(pair.hash ^ content_hash(std::as_bytes(std::span(row))));
+  };
+  ByteFeatures images;
+  const auto take_image = [&, taker = RowTaker(rows)](const auto& row, std::size_t named) mutable {
+    // Not more than some at once, so that a header with false sizes costs no memory.
+    if (images.values.capacity() == 0)
+      images.values.reserve(
+          std::min((rows ? rows->size() : named) * row.size(), kReservedBytesLimit));
+    add_to_hash(row);
+    if (taker.next()) images.values.insert(images.values.end(), row.begin(), row.end());
+  };
+  Dataset& set = pair.set;
+  std::size_t count = 0;
+  std::optional<std::string> problem;
+  const auto take_label = [&, taker = RowTaker(rows)](const auto& row, std::size_t) mutable {
+    add_to_hash(row);
+    if (row[0] >= kIdxClasses && !problem)
+      problem = fmt::format("{}: label {} of sample {}, expected 0 to {}", labels_path, row[0],
+                            count, kIdxClasses - 1);
+    ++count;
+    if (taker.next()) set.labels.push_back(row[0]);
+  };
+  TRY(const auto shape, read_each_row(images_path, 3, take_image));
+  TRY_DO(read_each_row(labels_path, 1, take_label));
+  if (count != shape[0])
+    return fail("{}: {} labels, expected one for each of the {} images of {}", labels_path, count,
+                shape[0], images_path);
+  if (problem) return fail("{}", *problem);
+  images.values.shrink_to_fit();
+  set.features = std::move(images);
+  set.rows = set.labels.size();
+  set.image = ImageShape{.height = shape[1], .width = shape[2]};
   set.columns = set.image->size();
   set.classes = kIdxClasses;
-  set.labels.reserve(rows);
-  for (const std::uint8_t label : labels.values) {
-    if (label >= kIdxClasses)
-      return fail("{}: label {} of sample {}, expected 0 to {}", labels_path, label,
-                  set.labels.size(), kIdxClasses - 1);
-    set.labels.push_back(label);
-  }
-  return set;
+  return pair;
+}
+
+Result<Pair> read_training_pair(const std::string& path, const RowIndices* rows = nullptr) {
+  return read_pair(locate(path, "train-images-idx3-ubyte"), locate(path, "train-labels-idx1-ubyte"),
+                   rows);
 }
 
 }  // namespace
 
 Result<Data> read_idx(const std::string& path, const std::string& test_path) {
   Data data;
-  TRY(data.train,
-      read_pair(locate(path, "train-images-idx3-ubyte"), locate(path, "train-labels-idx1-ubyte")));
+  TRY(Pair pair, read_training_pair(path));
+  data.train = std::move(pair.set);
+  data.train_hash = pair.hash;
   const std::string images = locate(test_path.empty() ? path : test_path, "t10k-images-idx3-ubyte");
   const std::string labels = locate(test_path.empty() ? path : test_path, "t10k-labels-idx1-ubyte");
   std::error_code error;
   if (!test_path.empty() || std::filesystem::exists(images, error)) {
-    TRY(data.test, read_pair(images, labels));
+    TRY(pair, read_pair(images, labels));
+    data.test = std::move(pair.set);
     if (data.test.image != data.train.image)
       return fail("{}: images of {} x {} pixels, expected {} x {} as in {}", images,
                   data.test.image->height, data.test.image->width, data.train.image->height,
@@ -129,6 +179,14 @@ Result<Data> read_idx(const std::string& path, const std::string& test_path) {
   data.description = fmt::format("idx: {} images of {} pixels, {} held out, {} classes",
                                  with_commas(data.train.rows), data.train.columns,
                                  with_commas(data.test.rows), kIdxClasses);
+  return data;
+}
+
+Result<Data> reread_idx(const std::string& path, const RowIndices& rows) {
+  TRY(Pair pair, read_training_pair(path, &rows));
+  Data data;
+  data.train = std::move(pair.set);
+  data.train_hash = pair.hash;
   return data;
 }
 

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/content_hash.h"
+#include "base/prng.h"
 #include "base/text.h"
 #include "models/data/gz_file.h"
 
@@ -104,6 +107,19 @@ Result<void> settle(const std::string& path, Dataset& train, Dataset& test) {
   return {};
 }
 
+std::uint64_t hash_of(const Dataset& set) {
+  const auto& features = std::get<SparseFeatures>(set.features);
+  std::uint64_t hash = 0;
+  const auto add = [&](const auto& values) {
+    hash = mix64(hash ^ content_hash(std::as_bytes(std::span(values))));
+  };
+  add(features.row_start);
+  add(features.column);
+  add(features.value);
+  add(set.labels);
+  return hash;
+}
+
 }  // namespace
 
 Result<Data> read_libsvm(const DataOptions& options) {
@@ -117,6 +133,7 @@ Result<Data> read_libsvm(const DataOptions& options) {
   if (!options.test_path.empty())
     TRY_DO(read_lines(options.test_path, [&]() -> Dataset& { return data.test; }));
   TRY_DO(settle(options.path, data.train, data.test));
+  data.train_hash = hash_of(data.train);
   data.description =
       fmt::format("libsvm: {} sparse samples of {} features, {} held out, {} classes",
                   with_commas(data.train.rows), data.train.columns, with_commas(data.test.rows),

@@ -1,6 +1,7 @@
 #include "models/data/load.h"
 
 #include "models/data/csv.h"
+#include "models/data/subset.h"
 
 namespace starling::models {
 
@@ -20,6 +21,16 @@ Result<Data> load(const DataOptions& options) {
       return read_libsvm(options);
   }
   return fail("data.source: unknown");
+}
+
+Result<Dataset> reread(const DataOptions& options, std::uint64_t train_hash,
+                       const std::vector<std::uint32_t>& rows) {
+  const bool is_idx = options.source == Source::idx;
+  TRY(Data data, is_idx ? reread_idx(options.path, rows) : load(options));
+  if (data.train_hash != train_hash)
+    return fail("{}: has changed since this node read it first", options.path);
+  if (is_idx) return std::move(data.train);
+  return subset(data.train, rows);
 }
 
 }  // namespace starling::models

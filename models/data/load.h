@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "models/data/data_options.h"
@@ -14,6 +15,11 @@ namespace starling::models {
 // Draws or reads the whole data set. Files are outside data: an error is one line with the file,
 // the place in it, the value seen and the values allowed.
 Result<Data> load(const DataOptions& options);
+
+// These rows, ascending, of the `train` that load() once gave with that train_hash. The error says
+// that the file is gone, or has changed.
+Result<Dataset> reread(const DataOptions& options, std::uint64_t train_hash,
+                       const std::vector<std::uint32_t>& rows);
 
 // ---- The sources, but for csv, each in a .cpp of its name. What is drawn is the same for the same
 // seed, on every machine up to rounding of the mathematical functions.
@@ -30,6 +36,8 @@ Data make_reference(const ReferenceOptions& options);
 // t10k- pair complete, each with or without .gz. The t10k- pair is looked for at `test_path` where
 // that is not empty; at `path` it may be missing: then nothing is held out.
 Result<Data> read_idx(const std::string& path, const std::string& test_path);
+// Only `train`, and of that only these rows, ascending; train_hash is that of all.
+Result<Data> reread_idx(const std::string& path, const std::vector<std::uint32_t>& rows);
 // Labels are -1 and +1, which become classes 0 and 1, or 0 to k - 1. Reads data.path, and
 // data.test-path or a held-out part.
 Result<Data> read_libsvm(const DataOptions& options);

@@ -57,7 +57,8 @@ optim::DataSummary SparseLogistic<S>::describe() const {
           .shard = share_.description(),
           .schema = fmt::format("logistic {}-1 {} of {}, sparse", share_.train().columns,
                                 sizeof(S) == sizeof(float) ? "f32" : "f64",
-                                to_string(share_.options().source))};
+                                to_string(share_.options().source)),
+          .notes = share_.notes()};
 }
 
 template <class S>

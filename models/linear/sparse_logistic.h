@@ -19,6 +19,7 @@ class SparseLogistic final : public optim::Objective<S> {
   SparseLogistic(double l2, Share share);
 
   void assign(const optim::Shard& shard) override { share_.assign(shard); }
+  bool refresh() override { return share_.refresh(); }
 
   optim::DataSummary describe() const override;
 

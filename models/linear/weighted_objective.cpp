@@ -59,6 +59,7 @@ optim::DataSummary WeightedObjective<S>::describe() const {
   optim::DataSummary summary = inner_->describe();
   if (mean_samples_ > 0) summary.shard += fmt::format(", of weight {:.3g}", weight());
   summary.schema += ", weighted by samples";
+  summary.optimum = {};  // that of the mean over nodes
   return summary;
 }
 

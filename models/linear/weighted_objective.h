@@ -25,6 +25,7 @@ class WeightedObjective final : public optim::Objective<S> {
   Result<void> found(std::span<const std::string> surveys) override;
   std::string foundation() const override;
   void assign(const optim::Shard& shard) override { inner_->assign(shard); }
+  bool refresh() override { return inner_->refresh(); }
 
   optim::DataSummary describe() const override;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/check.h"
 #include "models/linear/gemm.h"
@@ -125,6 +126,13 @@ void NetworkObjective<S>::assign(const optim::Shard& shard) {
 }
 
 template <class S>
+bool NetworkObjective<S>::refresh() {
+  const bool is_changed = share_.refresh();
+  if (is_changed) equations_.reset();
+  return is_changed;
+}
+
+template <class S>
 std::string NetworkObjective<S>::strangeness() const {
   if (!dealt_ || !survey_ || !survey_->dealt || *survey_->dealt == *dealt_) return {};
   return difference({*dealt_, "of this node"}, {*survey_->dealt, "of the founders"});
@@ -138,7 +146,9 @@ optim::DataSummary NetworkObjective<S>::describe() const {
       .shard = share_.description(),
       .schema = fmt::format("{} of {}, not founded", to_string(model_.kind), source),
       .notes = notes_,
-      .strangeness = strangeness()};
+      .strangeness = strangeness(),
+      .optimum = optimum_};
+  std::ranges::copy(share_.notes(), std::back_inserter(summary.notes));
   if (!summary.strangeness.empty()) summary.notes.push_back(summary.strangeness);
   if (network_)
     summary.schema =

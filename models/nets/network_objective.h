@@ -27,10 +27,9 @@ class NetworkObjective final : public optim::Objective<S> {
   Result<void> found(std::span<const std::string> surveys) override;
   std::string foundation() const override { return survey_ ? encode(*survey_) : std::string(); }
   void assign(const optim::Shard& shard) override;
+  bool refresh() override;
 
   optim::DataSummary describe() const override;
-  // Of linear models on generated data, over the present shares of all members, as numbers of S.
-  std::span<const double> optimum() const override { return optimum_; }
 
   std::span<const optim::ParameterBlock> blocks() const override { return blocks_; }
   std::size_t samples() const override { return share_.rows().size(); }
@@ -56,6 +55,7 @@ class NetworkObjective final : public optim::Objective<S> {
   std::vector<std::string> notes_;
   std::optional<Network<S>> network_;          // once the features are known
   std::vector<optim::ParameterBlock> blocks_;  // of the network
+  // Of linear models on generated data, over the present shares of all members, as numbers of S.
   std::vector<double> optimum_;
   std::optional<NormalEquations> equations_;  // of the current samples; on demand
   std::vector<S> inputs_;                     // buffers of one block

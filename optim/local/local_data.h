@@ -23,6 +23,9 @@ struct DataSummary {
   std::string strangeness = {};
   std::string late_survey = {};
   bool needs_model = false;
+  // The known minimiser of the mean of all F_i, for the present shards; empty when unknown. Valid
+  // until the next assign() or refresh().
+  std::span<const double> optimum = {};
 };
 
 class LocalData {
@@ -43,10 +46,10 @@ class LocalData {
   virtual std::string foundation() const { return {}; }
   // Sets which samples are this node's. May be called at any time.
   virtual void assign(const Shard& shard) = 0;
+  // Between steps: takes over samples that assign() had read elsewhere, and drops those of others.
+  // Returns whether describe() has changed.
+  virtual bool refresh() { return false; }
   virtual DataSummary describe() const = 0;
-  // The known minimiser of the mean of all F_i, for the present shards; empty when unknown. Valid
-  // until the next assign().
-  virtual std::span<const double> optimum() const { return {}; }
 };
 
 }  // namespace starling::optim

@@ -51,6 +51,13 @@ void LocalLearner<S>::assign(const Shard& shard) {
 }
 
 template <class S>
+bool LocalLearner<S>::refresh() {
+  const bool is_changed = objective_->refresh();
+  if (is_changed) batches_.reshuffle();
+  return is_changed;
+}
+
+template <class S>
 LocalOptimizer<S>& LocalLearner<S>::optimizer() {
   if (!optimizer_) optimizer_ = make_local_optimizer<S>(options_, this->dimension());
   return *optimizer_;

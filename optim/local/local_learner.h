@@ -44,8 +44,8 @@ class LocalLearner final : public Learner<S>, public LocalData {
   Result<void> found(std::span<const std::string> surveys) override;
   std::string foundation() const override { return objective_->foundation(); }
   void assign(const Shard& shard) override;
+  bool refresh() override;
   DataSummary describe() const override { return objective_->describe(); }
-  std::span<const double> optimum() const override { return objective_->optimum(); }
 
  private:
   LocalOptimizer<S>& optimizer();

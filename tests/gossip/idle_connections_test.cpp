@@ -30,14 +30,14 @@ struct Sending {
 
 TEST_CASE("Of many control connections those that were used last stay") {
   Sending node;
-  CHECK(node.send(Time(0s), 1, 20).empty());
+  CHECK(node.send(Time(0s), 1, 8).empty());
   CHECK(node.send(Time(1s), 1, 2).empty());
-  CHECK(node.send(Time(6s), 20, 20) == std::vector{NodeId{3}, NodeId{4}, NodeId{5}, NodeId{6}});
-  CHECK(node.send(Time(60s), 20, 20).empty());
+  CHECK(node.send(Time(4s), 8, 8) == std::vector{NodeId{3}, NodeId{4}, NodeId{5}, NodeId{6}});
+  CHECK(node.send(Time(60s), 8, 8).empty());
 }
 
 TEST_CASE("A connection that was used lately stays however many there are") {
   Sending node;
   CHECK(node.send(Time(0s), 1, 200).empty());
-  CHECK(node.send(Time(4s), 1, 200).empty());
+  CHECK(node.send(Time(2s), 1, 200).empty());
 }

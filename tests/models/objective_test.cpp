@@ -237,7 +237,7 @@ TEST_CASE("The reference problem has its known numbers") {
     const auto node = make<double>({}, options, data, shard_of(16, i));
     REQUIRE(node->dimension() == 10);
     REQUIRE(node->samples() == 20);
-    best.assign(node->optimum().begin(), node->optimum().end());
+    best.assign(node->describe().optimum.begin(), node->describe().optimum.end());
     std::vector<double> gradient(10);
     minimum += node->loss_and_gradient(best, {}, gradient) / 16;
   }
@@ -254,7 +254,7 @@ TEST_CASE("One D-PSGD step on a ring of the reference problem has its known erro
   std::vector<double> best;
   for (std::size_t i = 0; i < 16; ++i) {
     const auto node = make<double>({}, options, data, shard_of(16, i));
-    best.assign(node->optimum().begin(), node->optimum().end());
+    best.assign(node->describe().optimum.begin(), node->describe().optimum.end());
     node->loss_and_gradient(std::vector<double>(10), {}, x[i]);
   }
   double square = 0;
@@ -276,7 +276,7 @@ TEST_CASE("The gradients of all nodes cancel at the optimum also on unequal shar
     for (std::size_t i = 0; i < 7; ++i) {
       const auto node = make<double>({.l2 = 0.05}, options, data, shard_of(7, i));
       std::vector<double> gradient(9);
-      node->loss_and_gradient(node->optimum(), {}, gradient);
+      node->loss_and_gradient(node->describe().optimum, {}, gradient);
       for (std::size_t k = 0; k < 9; ++k) sum[k] += gradient[k];
     }
     for (const double value : sum) CHECK(std::abs(value) < 1e-12);
@@ -292,7 +292,7 @@ TEST_CASE("The optimum is that of the loss with the weight decay that every step
     const auto node =
         make<double>({.l2 = 0.05, .weight_decay = decay}, options, data, shard_of(7, i));
     std::vector<double> gradient(9);
-    const std::span<const double> best = node->optimum();
+    const std::span<const double> best = node->describe().optimum;
     node->loss_and_gradient(best, {}, gradient);
     for (std::size_t k = 0; k < 9; ++k) sum[k] += gradient[k] + decay * best[k];
   }

@@ -20,7 +20,9 @@ class Bowl final : public Objective<double> {
  public:
   explicit Bowl(double target, bool poisoned = false) : target_(target), poisoned_(poisoned) {}
   void assign(const Shard&) override {}
-  DataSummary describe() const override { return {4, "four", "bowl"}; }
+  DataSummary describe() const override {
+    return {.samples = 4, .shard = "four", .schema = "bowl", .optimum = optimum_};
+  }
   std::span<const ParameterBlock> blocks() const override { return blocks_; }
   std::size_t samples() const override { return 4; }
   void initialize(std::span<double> x, std::uint64_t) const override { x[0] = x[1] = 0; }
@@ -36,7 +38,6 @@ class Bowl final : public Objective<double> {
   Evaluation evaluate(std::span<const double> x, std::size_t) override {
     return {0, std::abs(x[0] - target_), {}, {}};
   }
-  std::span<const double> optimum() const override { return optimum_; }
 
  private:
   std::vector<ParameterBlock> blocks_ = one_block(2);
@@ -116,6 +117,32 @@ Done run(Trainer& trainer, bool absorb, bool local, bool offer, std::vector<MixT
   job.mix = std::move(mix);
   return trainer.run(job);
 }
+
+// Has its samples read elsewhere, and gets them when somebody sets `has_come`.
+class Late final : public Objective<double> {
+ public:
+  explicit Late(const bool& has_come) : has_come_(has_come) {}
+  void assign(const Shard&) override { is_waiting_ = true; }
+  bool refresh() override {
+    if (!is_waiting_ || !has_come_) return false;
+    return is_waiting_ = false, samples_ = 8, true;
+  }
+  DataSummary describe() const override { return {samples_, "late", "late"}; }
+  std::span<const ParameterBlock> blocks() const override { return blocks_; }
+  std::size_t samples() const override { return samples_; }
+  void initialize(std::span<double> x, std::uint64_t) const override { x[0] = 0; }
+  double loss_and_gradient(std::span<const double>, std::span<const std::uint32_t>,
+                           std::span<double> gradient) override {
+    return gradient[0] = 0;
+  }
+  Evaluation evaluate(std::span<const double>, std::size_t) override { return {}; }
+
+ private:
+  const bool& has_come_;
+  std::vector<ParameterBlock> blocks_ = one_block(1);
+  std::size_t samples_ = 4;
+  bool is_waiting_ = false;
+};
 
 }  // namespace
 
@@ -316,4 +343,19 @@ TEST_CASE("A trainer says how much of its computing was evaluation") {
   const Stats stats = node->run(job).stats;
   CHECK(stats.evaluation == std::chrono::seconds(1));
   CHECK(stats.compute == std::chrono::seconds(2));
+}
+
+TEST_CASE("Samples that are read elsewhere are told of once they have come") {
+  bool has_come = false;
+  const auto trainer =
+      make_trainer<double>(Options{}, std::make_unique<Late>(has_come), 1, [] { return Time{}; });
+  Job job;
+  job.shard = std::make_shared<Shard>(std::vector<NodeId>{NodeId{1}}, 0);
+  CHECK(trainer->run(job).workload->shard_samples == 4);
+  job = {};
+  job.local = true;
+  CHECK_FALSE(trainer->run(job).workload);
+  has_come = true;
+  CHECK(trainer->run(job).workload->shard_samples == 8);
+  CHECK_FALSE(trainer->run(job).workload);
 }

@@ -49,7 +49,6 @@ class Reference final : public optim::Objective<S> {
     evaluation.loss *= broken_factor(x);
     return evaluation;
   }
-  std::span<const double> optimum() const override { return exact_->optimum(); }
 
  private:
   double broken_factor(std::span<const S> x) const {

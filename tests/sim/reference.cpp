@@ -101,7 +101,10 @@ class Reference final : public optim::Objective<double> {
 
   void assign(const optim::Shard&) override {}
   optim::DataSummary describe() const override {
-    return {shape_.m, "its own problem", "reference"};
+    return {.samples = shape_.m,
+            .shard = "its own problem",
+            .schema = "reference",
+            .optimum = optimum_};
   }
   std::span<const optim::ParameterBlock> blocks() const override { return blocks_; }
   std::size_t samples() const override { return shape_.m; }
@@ -128,7 +131,6 @@ class Reference final : public optim::Objective<double> {
     evaluation.loss = residual_at(x).squaredNorm() / (2.0 * static_cast<double>(shape_.m));
     return evaluation;
   }
-  std::span<const double> optimum() const override { return optimum_; }
 
  private:
   Eigen::VectorXd residual_at(std::span<const double> x) const {
@@ -171,7 +173,6 @@ class Rounded final : public optim::Objective<S> {
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     return exact_.evaluate(widened(x), limit);
   }
-  std::span<const double> optimum() const override { return exact_.optimum(); }
 
  private:
   static std::vector<double> widened(std::span<const S> x) { return {x.begin(), x.end()}; }

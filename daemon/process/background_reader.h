@@ -1,0 +1,43 @@
+// BackgroundReader: reads rows of a data file again on a thread of its own, which begins with the
+// first request.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "daemon/process/worker.h"
+#include "models/data/data_options.h"
+#include "models/data/row_reader.h"
+
+namespace starling::daemon {
+
+// One thread requests and takes. At its end it waits for what is being read.
+class BackgroundReader final : public models::RowReader {
+ public:
+  // As models::reread().
+  BackgroundReader(models::DataOptions options, std::uint64_t train_hash)
+      : options_(std::move(options)), train_hash_(train_hash) {}
+
+  void request(std::vector<std::uint32_t> rows) override;
+  std::optional<Result<models::Dataset>> take() override;
+  void freed() override;
+
+ private:
+  void read_next();
+
+  models::DataOptions options_;
+  std::uint64_t train_hash_;
+  std::mutex mutex_;
+  std::optional<std::vector<std::uint32_t>> next_;
+  std::optional<Result<models::Dataset>> result_;
+  std::unique_ptr<Worker> worker_;  // last: it uses everything above
+};
+
+// For data of a file; null for others, which can't be read again.
+std::shared_ptr<models::RowReader> make_reader(const models::DataOptions& options,
+                                               const models::Data& data);
+
+}  // namespace starling::daemon

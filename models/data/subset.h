@@ -1,0 +1,17 @@
+// subset: some rows of a data set, as a data set of its own.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "models/data/dataset.h"
+
+namespace starling::models {
+
+// Row i is row rows[i] of `set`. Columns, classes and words are those of `set`, used or not.
+Dataset subset(const Dataset& set, std::span<const std::uint32_t> rows);
+
+// Whether rows of both mean the same: the same columns, words and classes, in the same order.
+bool are_alike(const Dataset& one, const Dataset& other);
+
+}  // namespace starling::models
