@@ -23,6 +23,15 @@ std::string network_reason(const WaitMeter& waits, const std::vector<EdgeStatus>
       100 * share.value(), static_cast<double>(bytes) / 1e6, edge->receive_rate / 1e6, edge->name);
 }
 
+// A message of the peer is of a newer round than all before. `offered`: this node's own round.
+void hear_round(Time now, bool by_partner, std::uint64_t offered, Neighbor& neighbor,
+                std::uint64_t round) {
+  neighbor.patience.arrived(now, by_partner ? round - neighbor.round : 1);
+  if (by_partner && neighbor.offered_edge != 0 && round >= offered)
+    neighbor.patience.answered(now - neighbor.offered);
+  neighbor.hear(now, round);
+}
+
 }  // namespace
 
 Exchange::Exchange(const Options& options, const KeptExchange& before)
@@ -93,39 +102,36 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   }
 }
 
-// The edge of a neighbour that waits for an answer; null: none does.
-const Link* Exchange::asker(const Links& links) const {
-  if (!scheduler_->rules().answers || offering_.is_resting) return nullptr;
-  const std::vector<StreamView> streams = neighbors_.views(links, sessions_);
-  const auto asks =
-      std::ranges::find_if(streams, [](const StreamView& stream) { return stream.pairs.is_asked; });
-  return asks == streams.end() ? nullptr : links.active(asks->peer);
+// By `pairwise` the first neighbour whose half of a pair waits; in slices all that wait for a mean.
+std::vector<NodeId> Exchange::askers(Time now, const Links& links) const {
+  const Scheduler::Rules& rules = scheduler_->rules();
+  const bool may_answer = rules.in_slices ? offering_.owes_means && complete(now, links)
+                                          : rules.answers && !offering_.is_resting;
+  std::vector<NodeId> peers;
+  if (!may_answer) return peers;
+  for (const StreamView& stream : neighbors_.views(links, sessions_))
+    if (rules.in_slices ? stream.pairs.owes_mean : stream.pairs.is_asked && peers.empty())
+      peers.push_back(stream.peer);
+  return peers;
 }
 
-bool Exchange::owes_answer(Time now, const Links& links) const {
-  if (!scheduler_->rules().in_slices) return asker(links) != nullptr;
-  if (!offering_.owes_means || !complete(now, links)) return false;
-  const std::vector<StreamView> streams = neighbors_.views(links, sessions_);
-  return std::ranges::any_of(streams,
-                             [](const StreamView& stream) { return stream.pairs.owes_mean; });
-}
-
-void Exchange::begin_answer(Time now, optim::Job& job, const Links& links, std::size_t shortening) {
+std::optional<optim::Job> Exchange::begin_answer(Time now, const Links& links,
+                                                 std::size_t shortening) {
+  offering_.answers = askers(now, links);
+  if (offering_.answers.empty()) return std::nullopt;
   if (std::exchange(offering_.owes_means, false)) waits_.interrupt(now);
-  offering_.is_answering = true;
+  optim::Job job;
+  job.round = rounds_.round();
+  job.absorb = job.between = job.offer = true;
+  job.mix = take_pairs();
   write_edges(job, links, shortening);
+  return job;
 }
 
 void Exchange::answer(Time now, optim::Done& done, const Links& links, Outbox& out) {
-  offering_.is_answering = false;
   offering_.answer(done, mixing_.end());
-  if (!scheduler_->rules().in_slices) {
-    if (const Link* link = asker(links)) send_offer(now, *link, out);
-    return;
-  }
-  for (const StreamView& stream : neighbors_.views(links, sessions_))
-    if (const Link& link = *links.active(stream.peer); offering_.offer_of(link))
-      send_offer(now, link, out);
+  for (const NodeId peer : std::exchange(offering_.answers, {}))
+    if (const Link* link = links.active(peer)) send_offer(now, *link, out);
 }
 
 // An edge that skips the round now skips it later too. The other edges may still skip it.
@@ -135,27 +141,23 @@ void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shor
     if (link.active)
       (neighbors_.has_finished(peer) ? job.ending : job.edges).push_back(link.edge_id());
   if (!options_.needs.in_order || !job.offer) return;
-  const NodeId self = node_id(options_.name);
-  for (const StreamView& stream : neighbors_.views(links, sessions_)) {
-    if (!goes_to(stream, links)) continue;
-    const Link& link = *links.active(stream.peer);
-    const auto number = sessions_.next_number(link);
-    if (!number) continue;
-    job.offer_to.push_back({link.edge_id(), *number, shortening});
-    if (scheduler_->rules().in_slices)
-      job.offer_to.back().slot = links.slot(rounds_.round(), self, stream.peer);
-  }
-}
-
-// Whether the offer of the job that begins goes to that neighbour.
-bool Exchange::goes_to(const StreamView& stream, const Links& links) const {
   const Scheduler::Rules& rules = scheduler_->rules();
   const std::uint64_t round = rounds_.round();
-  if (neighbors_.has_finished(stream.peer)) return false;
-  if (offering_.is_answering && rules.in_slices) return stream.pairs.owes_mean;
-  if (offering_.is_answering) return links.active(stream.peer) == asker(links);
-  if (rules.by_partner && links.partner(round) != stream.peer) return false;
-  return !rules.by_round || !scheduler_->skips_round(stream, round);
+  const auto gets_it = [&](const StreamView& stream) {
+    if (neighbors_.has_finished(stream.peer)) return false;
+    if (job.between)
+      return std::ranges::find(offering_.answers, stream.peer) != offering_.answers.end();
+    if (rules.by_partner && links.partner(round) != stream.peer) return false;
+    return !rules.by_round || !scheduler_->skips_round(stream, round);
+  };
+  const NodeId self = node_id(options_.name);
+  for (const StreamView& stream : neighbors_.views(links, sessions_)) {
+    const Link& link = *links.active(stream.peer);
+    const auto number = gets_it(stream) ? sessions_.next_number(link) : std::nullopt;
+    if (!number) continue;
+    job.offer_to.push_back({link.edge_id(), *number, shortening});
+    if (rules.in_slices) job.offer_to.back().slot = links.slot(round, self, stream.peer);
+  }
 }
 
 bool Exchange::complete(Time now, const Links& links) const {
@@ -316,7 +318,7 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, 
                                               : neighbor.patience.usual();
   const Sessions::Waits waits{
       usual, 2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial),
-      rules.by_round && !rules.by_partner && link.wanted.in};
+      rules.by_round && !rules.by_partner && link.wanted.in && view.round < vector.round};
   // An edge that opened after the job began has no vector to send.
   const bool is_stale = vector.number != 0 && sessions_.next_number(link) != vector.number;
   const bool skips = (link.wanted.out && vector.payload.empty()) || is_stale ||
@@ -352,19 +354,10 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
     ++neighbor.status.rejected["repeated"];
   if (!is_new) return;
-  hear_round(now, neighbor, message.round);
+  hear_round(now, scheduler_->rules().by_partner, offering_.vector.round, neighbor, message.round);
   means_.receive(from.sender, message.round, message.flow, message.estimate);
   if (message.echo == 0)
     neighbor.newest.receive({message.round, message.share, std::move(payload), message.probe});
-}
-
-// A message of the peer is of a newer round than all before.
-void Exchange::hear_round(Time now, Neighbor& neighbor, std::uint64_t round) {
-  const bool by_partner = scheduler_->rules().by_partner;
-  neighbor.patience.arrived(now, by_partner ? round - neighbor.round : 1);
-  if (by_partner && neighbor.offered_edge != 0 && round >= offering_.vector.round)
-    neighbor.patience.answered(now - neighbor.offered);
-  neighbor.hear(now, round);
 }
 
 // Takes a message of paired vectors into the session of the edge.

@@ -42,11 +42,10 @@ class Exchange {
   void links_changed(Time now, const Links& links, const Roster& members, Outbox& out);
   // Sends the trainer's offer of the current round. REQUIRES done.is_offer.
   void offer(Time now, optim::Done& done, const Links& links, Outbox& out);
-  // Whether a neighbour waits for an answer between rounds, or all neighbours wait for the means of
-  // a round in slices. begin_answer() writes the edges of the job that makes it, after all whole
-  // pairs have been averaged, and answer() sends it.
-  bool owes_answer(Time now, const Links& links) const;
-  void begin_answer(Time now, optim::Job& job, const Links& links, std::size_t shortening);
+  // The job that makes an answer, where a neighbour waits for one between rounds, or neighbours
+  // wait for the means of a round in slices; else nothing. It averages all whole pairs first.
+  // answer() sends what it made.
+  std::optional<optim::Job> begin_answer(Time now, const Links& links, std::size_t shortening);
   void answer(Time now, optim::Done& done, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
                const Links& links, const Roster& members, Outbox& out);
@@ -99,8 +98,7 @@ class Exchange {
 
  private:
   Wait wait(const Links& links) const;
-  const Link* asker(const Links& links) const;
-  bool goes_to(const StreamView& stream, const Links& links) const;
+  std::vector<NodeId> askers(Time now, const Links& links) const;
   // ---- messages to neighbours
   void greet(Time now, const Links& links, Outbox& out);
   void send_offer(Time now, const Link& link, Outbox& out);
@@ -109,7 +107,6 @@ class Exchange {
   // ---- messages from neighbours
   Sessions::Heard hear_pairs(Time now, const Envelope& from, const Round& message, Payload payload,
                              const Links& links, Outbox& out);
-  void hear_round(Time now, Neighbor& neighbor, std::uint64_t round);
   void take_newest(const Links& links, std::vector<optim::MixTerm>& terms);
   void add_reasons(Time now, const Links& links, Status& status) const;
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/payload.h"
 #include "gossip/edges/links.h"
@@ -91,10 +92,10 @@ struct Offering {
   // to the last vector sent to any neighbour. They continue those of an earlier life, so that their
   // differences round alike.
   double path = 0, path_before = 0, partner_path = 0;
-  double partner_span = 0;    // of the last vector sent to any neighbour
-  bool is_resting = false;    // this node offers no more vectors for now
-  bool is_answering = false;  // the job under way makes an answer; see Exchange::owes_answer()
-  bool owes_means = false;    // in slices: only the parts of this round are offered
+  double partner_span = 0;           // of the last vector sent to any neighbour
+  bool is_resting = false;           // this node offers no more vectors for now
+  bool owes_means = false;           // in slices: only the parts of this round are offered
+  std::vector<NodeId> answers = {};  // who gets the answer that the job under way makes
 };
 
 }  // namespace starling::gossip

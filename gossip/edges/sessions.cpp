@@ -70,7 +70,8 @@ void Sessions::follow(Time now, const Links& links, const Roster& members, Outbo
 void Sessions::begin_closing(Time now, Session session, Outbox& out) {
   session.ledger.close();
   if (PLANTED(edge_one_sided)) session.ledger.take();
-  session.current = session.skipped_round = session.awaited_round = 0;
+  session.current = session.skipped_round = 0;
+  session.stream.await_round(0);
   session.stream.set_pause(2 * kPauseLeast);
   session.least_pause = std::min(session.least_pause, kClosingPause);
   if (session.ledger.is_open_question()) {
@@ -94,10 +95,10 @@ bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_roun
   stream.set_pause(session.least_pause);
   const bool takes_part = !skips_round && session.ledger.takes_part();
   session.skipped_round = takes_part ? 0 : own.round;
-  session.awaited_round = waits.for_round ? own.round : 0;
+  stream.await_round(waits.for_round ? own.round : 0);
   session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
   // The new round does not put off a question that is due earlier.
-  if (session.is_waiting())
+  if (session.ledger.is_waiting() || stream.awaits_round())
     stream.plan(std::min(stream.ask_at(), now + waits.usual * 3 / 2 + stream.pause()));
   write_header(session, message);
   stream.number(message);
@@ -128,7 +129,7 @@ void Sessions::skip(std::uint64_t round) {
 void Sessions::go_on(Time now) {
   for (auto& [peer, session] : open_) {
     Stream& stream = session.stream;
-    session.awaited_round = 0;
+    stream.await_round(0);
     stream.set_pause(session.idle_pause);
     const Time usual = std::exchange(session.progressed, false) ? kNever : stream.ask_at();
     const bool asks = session.ledger.is_open_question() || session.ledger.is_waiting();
@@ -252,7 +253,6 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   find_contradiction(now, *session, message);
   const bool is_answered = ledger.acknowledge(message.received, message.beyond);
   session->stream.hear(message, ledger.sent());
-  session->heard_round = std::max(session->heard_round, message.round);
   const bool is_known = take_in(*session, message, std::move(payload));
   session->progressed = session->progressed || is_answered || (message.index > 0 && !is_known);
   Round header;
@@ -271,7 +271,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
 void Sessions::plan_question(Time now, Session& session, bool is_answered) const {
   const EdgeLedger& ledger = session.ledger;
   Stream& stream = session.stream;
-  if (!ledger.is_open_question() && !session.is_waiting())
+  if (!ledger.is_open_question() && !ledger.is_waiting() && !stream.awaits_round())
     stream.plan(kNever);
   else if (is_answered || !stream.is_planned())
     stream.plan(now + stream.pause());

@@ -109,8 +109,6 @@ class Sessions {
     Stream stream;
     std::uint64_t current = 0;        // the number of the last offer; 0: this end skipped the round
     std::uint64_t skipped_round = 0;  // the round of the last offer, if this end skipped it; else 0
-    std::uint64_t awaited_round = 0;  // that this end waits for the peer to come to; 0: none
-    std::uint64_t heard_round = 0;    // the newest in the peer's messages
     std::size_t partial = 0;          // bytes of the first missing vector that have come
     std::uint64_t repeated_bytes = 0;
     Time broken_at = kNever;  // when to report the edge as broken, unless its link ends before
@@ -119,7 +117,6 @@ class Sessions {
     Duration idle_pause{};    // the pause when no round waits
 
     bool is_of(const Link& link) const;
-    bool is_waiting() const { return ledger.is_waiting() || heard_round < awaited_round; }
   };
 
   Session* find(const Envelope& from, const Round& message);

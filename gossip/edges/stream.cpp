@@ -19,6 +19,7 @@ void Stream::number(Round& message) {
 
 void Stream::hear(const Round& message, SendWindow& sent) {
   heard_ = std::max(heard_, message.order);
+  if (message.round >= awaited_round_) awaited_round_ = 0;
   if (message.seen <= order_) sent.seen(PLANTED(asks_too_early) ? order_ : message.seen);
 }
 

@@ -45,6 +45,10 @@ class Stream {
   // Takes the numbers of the peer's message, and notes in `sent` what the peer has seen. Ignores a
   // false number, one that this end never gave.
   void hear(const Round& message, SendWindow& sent);
+  // The round that this end waits for the peer to come to, until a message of the peer is of it; 0:
+  // none.
+  void await_round(std::uint64_t round) { awaited_round_ = round; }
+  bool awaits_round() const { return awaited_round_ > 0; }
   // Retransmits the vectors of `sent` that are lost as the peer's message `heard` shows. `header`
   // is the part that every message of this end has. Returns the payload bytes.
   std::uint64_t retransmit(SendWindow& sent, const Round& heard, const Round& header, NodeId peer,
@@ -70,8 +74,9 @@ class Stream {
   void set_pause(Duration pause) { pause_ = pause; }
 
  private:
-  std::uint64_t order_ = 0;     // of the last message sent
-  std::uint64_t heard_ = 0;     // the highest order of the peer's messages
+  std::uint64_t order_ = 0;  // of the last message sent
+  std::uint64_t heard_ = 0;  // the highest order of the peer's messages
+  std::uint64_t awaited_round_ = 0;
   std::uint64_t question_ = 0;  // the order of the last message that asked
   Time asked_at_{};             // when that message was sent
   Time ask_at_ = kNever;

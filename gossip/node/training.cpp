@@ -147,8 +147,9 @@ void Training::advance(Time now, Outbox& out) {
   if (!life.is_free() || life.is_in<Finished>()) return;
   if (life.is_in<Paused>()) {
     if (!is_pause_wanted_) go_on(now, out);
-  } else if (around_.exchange.owes_answer(now, around_.links)) {
-    begin_answer(now, out);
+  } else if (auto answer =
+                 around_.exchange.begin_answer(now, around_.links, around_.budget.shortening())) {
+    run(Errand::answer, *std::move(answer), out);
   } else if (is_round_complete(now)) {
     begin_round(now, around_.exchange.finish_round(now, around_.links, out), true, out);
   }
@@ -165,16 +166,6 @@ void Training::go_on(Time now, Outbox& out) {
 void Training::run(Errand errand, optim::Job job, Outbox& out) {
   around_.life.run(errand);
   out.train(std::move(job));
-}
-
-void Training::begin_answer(Time now, Outbox& out) {
-  optim::Job job;
-  job.round = around_.exchange.rounds().round();
-  job.absorb = job.between = true;
-  job.mix = around_.exchange.take_pairs();
-  job.offer = true;
-  around_.exchange.begin_answer(now, job, around_.links, around_.budget.shortening());
-  run(Errand::answer, std::move(job), out);
 }
 
 void Training::begin_copy(Time now, Outbox& out) {

@@ -87,7 +87,6 @@ class Training {
   bool is_over(Time now, std::uint64_t round) const;
   bool is_round_complete(Time now) const;
   void begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Outbox& out);
-  void begin_answer(Time now, Outbox& out);
   void begin_copy(Time now, Outbox& out);
   void begin_checkpoint(Time now, Outbox& out);
   void run(Errand errand, optim::Job job, Outbox& out);
