@@ -69,9 +69,11 @@ class TypedTrainer final : public Trainer {
     workload.payload_bytes = bytes_limit(form, vectors);
     workload.vector_bytes = vector_bytes(form, vectors);
     workload.f32_bytes = sizeof(float) * vectors * learner_->dimension();
-    if (workload.vector_bytes == sizeof(S) * vectors * learner_->dimension())
-      workload.take_buffer = [pool = learner_->pool()](std::size_t bytes) {
-        return pool->take(bytes);
+    // An exact algorithm's average overwrites no vector: whole buffers would only cost memory.
+    const std::size_t bytes = sizeof(S) * vectors * learner_->dimension();
+    if (workload.vector_bytes == bytes && !options_.algorithm->is_exact)
+      workload.take_buffer = [pool = learner_->pool()](std::size_t size) {
+        return pool->take(size);
       };
     workload.snapshot_bytes =
         encoded_limit(data.schema, learner_->blocks(), state(Heir::newcomer, kind()));
