@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -56,5 +57,8 @@ class Payload {
   std::vector<Piece> pieces_;
   std::size_t size_ = 0;
 };
+
+// Gives a writable buffer of so many bytes, contents unspecified.
+using TakeBuffer = std::function<std::shared_ptr<std::byte>(std::size_t)>;
 
 }  // namespace starling

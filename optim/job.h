@@ -237,8 +237,10 @@ struct Stats {
 
 // The properties of the training that the protocol needs.
 struct Workload {
-  std::size_t payload_bytes = 0;   // the most of an offered vector; 0 until founded
-  std::size_t vector_bytes = 0;    // of an offered vector after the first of an edge; the same
+  std::size_t payload_bytes = 0;  // the most of an offered vector; 0 until founded
+  std::size_t vector_bytes = 0;   // of an offered vector after the first of an edge; the same
+  // Buffers for the neighbours' vectors, if those are numbers as they are in memory; else null.
+  TakeBuffer take_buffer = nullptr;
   std::size_t f32_bytes = 0;       // of its numbers in f32; the same
   std::size_t snapshot_bytes = 0;  // of a snapshot; 0 until founded
   std::uint64_t schema_hash = 0;   // of everything that must agree for averaging to make sense

@@ -74,6 +74,12 @@ class TypedTrainer final : public Trainer {
     workload.payload_bytes = bytes_limit(form, vectors);
     workload.vector_bytes = vector_bytes(form, vectors);
     workload.f32_bytes = sizeof(float) * vectors * learner_->dimension();
+    // An exact algorithm's average overwrites no vector: whole buffers would only cost memory.
+    const std::size_t bytes = sizeof(S) * vectors * learner_->dimension();
+    if (workload.vector_bytes == bytes && !options_.algorithm->is_exact)
+      workload.take_buffer = [pool = learner_->pool()](std::size_t size) {
+        return pool->take(size);
+      };
     workload.snapshot_bytes =
         encoded_limit(data.schema, learner_->blocks(), state(Heir::newcomer, kind()));
     workload.schema_hash = hash_of(data.schema);
@@ -165,8 +171,8 @@ class TypedTrainer final : public Trainer {
 
   void begin_at(const std::vector<S>& x) {
     algorithm_.reset();  // its buffers are used again
-    algorithm_ =
-        make_algorithm<S>(options_, std::span<const S>(x), pool_, segments_of(learner_->blocks()));
+    algorithm_ = make_algorithm<S>(options_, std::span<const S>(x), learner_->pool(),
+                                   segments_of(learner_->blocks()));
   }
 
   std::vector<S> initial_model() const {
@@ -266,8 +272,8 @@ class TypedTrainer final : public Trainer {
   }
 
   void absorb(const Job& job, Done& done) {
-    std::vector<MixTerm> terms = job.mix;
-    if (PLANTED(term_lost) && !terms.empty()) terms.pop_back();
+    std::span<const MixTerm> terms = job.mix;
+    if (PLANTED(term_lost) && !terms.empty()) terms = terms.first(terms.size() - 1);
     MixResult mixed = algorithm_->absorb(terms, !job.between);
     done.stats.distances = std::move(mixed.distances);
     done.rejections = std::move(mixed.rejections);
@@ -328,7 +334,6 @@ class TypedTrainer final : public Trainer {
   std::unique_ptr<Learner<S>> learner_;
   LocalData* data_;
   std::function<Time()> clock_;
-  std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
   std::optional<Shard> shard_;  // that was assigned last
   BufferPool saving_;           // for what is saved, whose size hardly changes
   std::unique_ptr<Algorithm<S>> algorithm_;

@@ -41,7 +41,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   optim::Report advance(std::span<const S> x, const optim::LocalSteps<S>& steps,
                         const optim::Moves<S>& to) override {
     ++requests_;
-    model_.initial = {};  // x has begun with it
+    model_.initial = std::vector<S>();  // x has begun with it; = {} would keep the memory
     const auto trainer = await(kReturnPatience);
     if (!trainer) return pass(x, steps, to, "no trainer is attached");
     data_.set_samples(trainer->hello.samples);
@@ -235,7 +235,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
       if (to.end.empty()) return;
       const std::span<S> end = to.end.subspan(first, count);
       if (part == 1)
-        std::memmove(end.data(), tile.data(), tile.size_bytes());
+        copy_numbers(tile, reinterpret_cast<std::byte*>(end.data()), x.size_bytes());
       else
         for (std::size_t k = 0; k < count; ++k) end[k] = before[k] + part * (tile[k] - before[k]);
     };

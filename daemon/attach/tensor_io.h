@@ -11,16 +11,28 @@
 #include <string>
 #include <vector>
 
+#include "base/stream_copy.h"
 #include "daemon/attach/tensor_table.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::daemon {
 
+// Part of a vector of `bytes`.
 template <class S>
-void write_numbers(const optim::Format& format, std::span<const S> values, std::byte* to) {
+void copy_numbers(std::span<const S> values, std::byte* to, std::size_t bytes) {
+  if (bytes >= kStreamedBytes)
+    stream_copy(std::as_bytes(values), to);
+  else
+    std::memmove(to, values.data(), values.size_bytes());
+}
+
+// Of a vector of `bytes`.
+template <class S>
+void write_numbers(const optim::Format& format, std::span<const S> values, std::byte* to,
+                   std::size_t bytes) {
   const auto& kernels = optim::kernels<S>(format);
   if (kernels.is_native())
-    std::memcpy(to, values.data(), values.size_bytes());
+    copy_numbers(values, to, bytes);
   else
     kernels.encode(values, to);
 }
@@ -37,10 +49,22 @@ void read_numbers(const optim::Format& format, const std::byte* from, std::span<
 // x into the exchanged tensors of the region. REQUIRES x of the table's dimension.
 template <class S>
 void write_vector(const TensorTable& table, std::span<const S> x, std::span<std::byte> region) {
+  const std::size_t bytes = x.size_bytes();
   for (const TrainerTensor& tensor : table.tensors()) {
     if (!tensor.is_exchanged()) continue;
-    write_numbers<S>(*tensor.format, x.first(tensor.numbers), region.data() + tensor.offset);
+    write_numbers<S>(*tensor.format, x.first(tensor.numbers), region.data() + tensor.offset, bytes);
     x = x.subspan(tensor.numbers);
+  }
+}
+
+// Calls take(values) for one tile of the tensor after another; `values` is a copy.
+template <class S, class Take>
+void for_each_tile(const TrainerTensor& tensor, std::span<const std::byte> region, Take take) {
+  std::vector<S> tile(optim::kTile);
+  for (std::size_t k = 0; k < tensor.numbers; k += optim::kTile) {
+    const std::span<S> values(tile.data(), std::min(optim::kTile, tensor.numbers - k));
+    read_numbers<S>(*tensor.format, region.data() + tensor.offset + k * tensor.width(), values);
+    take(std::span<const S>(values));
   }
 }
 
@@ -48,17 +72,13 @@ void write_vector(const TensorTable& table, std::span<const S> x, std::span<std:
 // place of the tile in the vector, `values` a copy.
 template <class S, class Take>
 void for_each_tile(const TensorTable& table, std::span<const std::byte> region, Take take) {
-  std::vector<S> tile(optim::kTile);
   std::size_t first = 0;
-  for (const TrainerTensor& tensor : table.tensors()) {
-    if (!tensor.is_exchanged()) continue;
-    for (std::size_t k = 0; k < tensor.numbers; k += optim::kTile) {
-      const std::span<S> values(tile.data(), std::min(optim::kTile, tensor.numbers - k));
-      read_numbers<S>(*tensor.format, region.data() + tensor.offset + k * tensor.width(), values);
-      take(first, std::span<const S>(values));
-      first += values.size();
-    }
-  }
+  for (const TrainerTensor& tensor : table.tensors())
+    if (tensor.is_exchanged())
+      for_each_tile<S>(tensor, region, [&](std::span<const S> values) {
+        take(first, values);
+        first += values.size();
+      });
 }
 
 template <class S>
@@ -66,15 +86,24 @@ bool is_finite(std::span<const S> values) {
   return std::isfinite(optim::squared_norm(values));
 }
 
+// Numbers that lie as they are in memory are not copied: what the trainer changes meanwhile is for
+// who copies them to check.
+template <class S>
+bool is_finite(const TrainerTensor& tensor, std::span<const std::byte> region) {
+  if (optim::kernels<S>(*tensor.format).is_native())
+    return is_finite(
+        std::span(reinterpret_cast<const S*>(region.data() + tensor.offset), tensor.numbers));
+  bool is_sound = true;
+  for_each_tile<S>(tensor, region,
+                   [&](std::span<const S> values) { is_sound = is_sound && is_finite(values); });
+  return is_sound;
+}
+
 // The name of a tensor of the region with a number that is not finite; empty: there is none.
 template <class S>
 std::string not_finite(const TensorTable& table, std::span<const std::byte> region) {
-  std::size_t first_bad = SIZE_MAX;
-  for_each_tile<S>(table, region, [&](std::size_t first, std::span<const S> values) {
-    if (first_bad == SIZE_MAX && !is_finite(values)) first_bad = first;
-  });
-  for (const optim::ParameterBlock& block : table.blocks())
-    if (first_bad >= block.offset && first_bad - block.offset < block.size()) return block.name;
+  for (const TrainerTensor& tensor : table.tensors())
+    if (tensor.is_exchanged() && !is_finite<S>(tensor, region)) return tensor.name;
   return {};
 }
 

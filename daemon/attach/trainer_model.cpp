@@ -47,7 +47,7 @@ std::string trainer_model(const TensorTable& table, std::span<const std::byte> d
     text.resize(begin + tensor->bytes());
     auto* const place = reinterpret_cast<std::byte*>(text.data() + begin);
     if (tensor->is_exchanged()) {
-      write_numbers<double>(*tensor->format, x.first(tensor->numbers), place);
+      write_numbers<double>(*tensor->format, x.first(tensor->numbers), place, tensor->bytes());
       x = x.subspan(tensor->numbers);
     } else {
       std::ranges::copy(donated.first(tensor->bytes()), place);

@@ -200,6 +200,13 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
   sessions_.go_on(now);
   std::vector<optim::MixTerm> terms = take_pairs();
   take_newest(links, terms);
+  // Sessions keep what they may send again, and where rounds are in step nothing else is sent until
+  // the next offer, but to new neighbours whose vectors are not paired.
+  const auto is_paired = [](const auto& item) { return item.second.is_paired; };
+  const Scheduler::Rules& rules = scheduler_->rules();
+  if (rules.by_round && !rules.by_partner && !rules.answers && !links.all().empty() &&
+      std::ranges::all_of(links.all(), is_paired))
+    offering_.vector.payload = {};
   mixing_.end();
   neighbors_.tell_first(rounds_.round(), links, out);
   const std::uint64_t next =

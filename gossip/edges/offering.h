@@ -21,6 +21,7 @@ struct Offering {
   // see MixingMeter.
   void begin(std::uint64_t round, optim::Done& done, double share, std::uint64_t probe) {
     vector = {.round = round, .share = share, .payload = std::move(done.offer), .probe = probe};
+    payload_bytes = vector.payload.size();
     of_edge.clear();
     owes_means = true;
     for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
@@ -33,6 +34,7 @@ struct Offering {
   // Takes the answer to a neighbour that waits between rounds.
   void answer(optim::Done& done, std::uint64_t probe) {
     vector.payload = std::move(done.offer);
+    payload_bytes = vector.payload.size();
     vector.probe = probe;
     of_edge.clear();
     for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
@@ -57,7 +59,7 @@ struct Offering {
   }
   // Of the largest vector of this round.
   std::size_t vector_bytes() const {
-    std::size_t bytes = vector.payload.size();
+    std::size_t bytes = payload_bytes;
     for (const auto& [edge, offer] : of_edge) bytes = std::max(bytes, offer.payload.size());
     return bytes;
   }
@@ -87,6 +89,7 @@ struct Offering {
 
   // The vector for all edges without one of their own, except its span. Round 0: none so far.
   EdgeVector vector = {};
+  std::size_t payload_bytes = 0;  // of that vector, also when the payload is gone
   std::map<std::uint64_t, optim::EdgeOffer> of_edge = {};  // by edge id
   // Sums of the learning rates of all local steps, of those before the last ones, and of those up
   // to the last vector sent to any neighbour. They continue those of an earlier life, so that their

@@ -5,7 +5,6 @@
 
 #include "base/planted.h"
 #include "base/prng.h"
-#include "gossip/wire/transfer.h"
 
 namespace starling::gossip {
 namespace {
@@ -298,13 +297,15 @@ void Sessions::say(Time now, Session& session, bool asks, Outbox& out) const {
   out.send(session.peer, std::move(message));
 }
 
-void Sessions::hear_part(Time now, NodeId peer, std::uint64_t transfer, std::size_t bytes) {
+void Sessions::hear_part(Time now, const Assembler::Part& part) {
   for_each([&](Session& session) {
     const std::uint64_t missing = session.ledger.received().up_to() + 1;
-    if (session.peer != peer ||
-        transfer_of(session.incarnation, session.peer_epoch, missing) != transfer)
+    if (session.peer != part.sender ||
+        transfer_of(session.incarnation, session.peer_epoch, missing) != part.transfer)
       return;
-    session.partial = bytes;
+    session.partial = part.bytes;
+    // The last vector that the peer has seen need not be kept until this one is whole.
+    session.progressed |= session.ledger.acknowledge(part.received, part.beyond);
     // The vector is arriving: put off the question.
     Stream& stream = session.stream;
     if (stream.is_planned()) stream.plan(std::max(stream.ask_at(), now + stream.pause()));

@@ -17,6 +17,7 @@
 #include "gossip/edges/stream.h"
 #include "gossip/members/roster.h"
 #include "gossip/outbox.h"
+#include "gossip/wire/transfer.h"
 
 namespace starling::gossip {
 
@@ -75,7 +76,7 @@ class Sessions {
   Heard receive(Time now, const Envelope& from, const Round& message, Payload payload,
                 const Links& links, bool is_idle, Outbox& out);
   // `bytes` bytes of an incomplete transfer have come; see transfer.h.
-  void hear_part(Time now, NodeId peer, std::uint64_t transfer, std::size_t bytes);
+  void hear_part(Time now, const Assembler::Part& part);
   void tick(Time now, Outbox& out);
   Time deadline() const;
   // Returns the peers, since the last call, whose counts of vectors contradict this node's: some

@@ -32,6 +32,9 @@ class Gate {
   // The largest payload accepted, in bytes.
   void set_payload_limit(std::size_t bytes) { assembler_.set_payload_limit(bytes); }
   // See Assembler.
+  void set_buffers(std::size_t bytes, TakeBuffer take) {
+    assembler_.set_buffers(bytes, std::move(take));
+  }
   void set_senders(std::size_t count) { assembler_.set_senders(count); }
   // Returns the incarnation in which a member is known; nothing if the member is unknown.
   using Known = std::function<std::optional<std::uint64_t>(NodeId)>;

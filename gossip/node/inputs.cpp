@@ -97,7 +97,7 @@ void Handling::operator()(Received& received) const {
   std::optional<Message> message = node.gate.admit(now, received, incarnation_of);
   if (const auto part = node.gate.take_part()) {
     node.membership.heard_from(now, part->sender, part->incarnation, node.outbox);
-    node.exchange.sessions().hear_part(now, part->sender, part->transfer, part->bytes);
+    node.exchange.sessions().hear_part(now, *part);
   }
   if (const auto sender = node.gate.take_oversized(); sender && sender == node.startup.donor())
     node.startup.hears_misfit(now, "it is larger than that of this node");

@@ -119,6 +119,7 @@ void NodeParts::learn_workload(const optim::Workload& workload) {
   data_notes = workload.notes;
   if (workload.payload_bytes > 0)
     gate.set_payload_limit(std::max(workload.payload_bytes, workload.snapshot_bytes));
+  gate.set_buffers(workload.vector_bytes, workload.take_buffer);
 }
 
 void NodeParts::donate(Time now, optim::Done& done) {

@@ -6,13 +6,21 @@
 #include "base/check.h"
 #include "base/content_hash.h"
 #include "base/prng.h"
+#include "base/stream_copy.h"
 
 namespace starling::gossip {
 
+ChunkHashes::ChunkHashes(const Payload& payload, std::size_t chunk_bytes)
+    : chunk_bytes_(chunk_bytes) {
+  for (const Payload::Piece& piece : payload.pieces())
+    pieces_.push_back({piece.owner, piece.bytes});
+}
+
 bool ChunkHashes::are_of(const Payload& payload, std::size_t chunk_bytes) const {
   return chunk_bytes == chunk_bytes_ &&
-         std::ranges::equal(payload.pieces(), payload_.pieces(), [](const auto& x, const auto& y) {
-           return x.bytes.data() == y.bytes.data() && x.bytes.size() == y.bytes.size();
+         std::ranges::equal(payload.pieces(), pieces_, [](const auto& x, const auto& y) {
+           return x.bytes.data() == y.bytes.data() && x.bytes.size() == y.bytes.size() &&
+                  x.owner == y.owner.lock();
          });
 }
 
@@ -96,16 +104,37 @@ Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload b
   make_room(body.size(), key);
   Partial& partial = found->second;
   partial.last = now;
-  partial.bytes += body.size();
-  kept_bytes_ += body.size();
-  std::ranges::copy(body.pieces(), std::back_inserter(partial.pieces));
+  put(partial, body, chunk.total);
   if (partial.bytes < chunk.total) {
     part_ = {key.first, header.envelope.incarnation, key.second, partial.bytes};
+    if (const auto* round = std::get_if<Round>(&header.body))
+      part_->received = round->received, part_->beyond = round->beyond;
     return std::nullopt;
   }
-  Message message{header.envelope, std::move(header.body), Payload(std::move(partial.pieces))};
+  Payload payload = partial.buffer ? Payload(partial.buffer, {partial.buffer.get(), partial.bytes})
+                                   : Payload(std::move(partial.pieces));
+  Message message{header.envelope, std::move(header.body), std::move(payload)};
   drop(found);
   return message;
+}
+
+// A payload gets its buffer with its second chunk.
+void Assembler::put(Partial& partial, const Payload& body, std::size_t total) {
+  const bool has_room = take_ && total == buffered_bytes_ && buffers_ < transfers_limit_;
+  if (!partial.buffer && has_room && partial.bytes > 0) {
+    partial.buffer = take_(total);
+    ++buffers_;
+    const Payload before(std::exchange(partial.pieces, {}));
+    before.copy_to(0, {partial.buffer.get(), before.size()});
+  }
+  if (partial.buffer && total >= kStreamedBytes && body.pieces().size() == 1)
+    stream_copy(body.pieces().front().bytes, partial.buffer.get() + partial.bytes);
+  else if (partial.buffer)
+    body.copy_to(0, {partial.buffer.get() + partial.bytes, body.size()});
+  else
+    std::ranges::copy(body.pieces(), std::back_inserter(partial.pieces));
+  partial.bytes += body.size();
+  kept_bytes_ += body.size();
 }
 
 // When the sender has too many transfers, the one that has waited longest for a chunk is dropped.
@@ -147,6 +176,7 @@ void Assembler::make_room(std::size_t bytes, const Key& except) {
 std::map<Assembler::Key, Assembler::Partial>::iterator Assembler::drop(
     std::map<Key, Partial>::iterator partial) {
   kept_bytes_ -= partial->second.bytes;
+  if (partial->second.buffer) --buffers_;
   return partials_.erase(partial);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,20 +27,23 @@ struct Frame {
   Payload body;  // shares the message's payload
 };
 
-// The hashes of a payload's chunks, each computed when first requested. The object shares ownership
-// of the payload, so that its memory is not reused for other bytes.
+// The hashes of a payload's chunks, each computed when first requested.
 class ChunkHashes {
  public:
-  ChunkHashes(Payload payload, std::size_t chunk_bytes)
-      : payload_(std::move(payload)), chunk_bytes_(chunk_bytes) {}
+  ChunkHashes(const Payload& payload, std::size_t chunk_bytes);
 
-  // Whether the hashes are of the same bytes. Compares addresses, not contents.
+  // Whether the hashes are of the same bytes. Compares addresses and owners, not contents, so that
+  // memory which is used again has other hashes.
   bool are_of(const Payload& payload, std::size_t chunk_bytes) const;
   // The hash of chunk `index`, whose bytes are `bytes`.
   std::uint64_t at(std::size_t index, const Payload& bytes);
 
  private:
-  Payload payload_;
+  struct Piece {
+    std::weak_ptr<const void> owner;
+    std::span<const std::byte> bytes;
+  };
+  std::vector<Piece> pieces_;
   std::size_t chunk_bytes_;
   std::map<std::size_t, std::uint64_t> known_;  // by chunk
 };
@@ -77,7 +81,7 @@ class Frames {
   bool done_ = false;
 };
 
-// Cuts messages into frames. It keeps the last payload and its hashes for the next neighbour that
+// Cuts messages into frames. It keeps the hashes of the last payload for the next neighbour that
 // gets the same payload. One thread owns the cutter and the frames that it returns.
 class Cutter {
  public:
@@ -90,11 +94,18 @@ class Cutter {
 
 // Reassembles the chunks of the last kTransfersPerSender transfers of each sender. Connections keep
 // the order, so a chunk that is not the next one means that the chunks between are lost; those
-// before are kept until the sender retransmits the missing ones. Payload bytes are not copied.
+// before are kept until the sender retransmits the missing ones. Chunks are not copied, but for
+// vectors that have a buffer.
 class Assembler {
  public:
   // The largest payload accepted, in bytes; follows from the model's size.
   void set_payload_limit(std::size_t bytes) { payload_bytes_limit_ = bytes; }
+  // Payloads of several chunks and so many bytes are copied together into a buffer that `take`
+  // gives, as many at a time as set_senders() allows.
+  void set_buffers(std::size_t bytes, TakeBuffer take) {
+    buffered_bytes_ = bytes;
+    take_ = std::move(take);
+  }
   // Sets the usual number of senders. The bytes of all incomplete transfers are at most those of so
   // many senders' largest transfers, plus kTransfersSpare. Beyond that the transfers that have
   // waited longest for a chunk are dropped.
@@ -112,7 +123,8 @@ class Assembler {
     NodeId sender;
     std::uint64_t incarnation = 0;  // of the sender
     std::uint64_t transfer = 0;
-    std::size_t bytes = 0;  // that have come
+    std::size_t bytes = 0;                   // that have come
+    std::uint64_t received = 0, beyond = 0;  // of Round
   };
   std::optional<Part> take_part() { return std::exchange(part_, std::nullopt); }
   // Forgets transfers that got no chunk for longer than `age`; returns how many.
@@ -123,6 +135,7 @@ class Assembler {
  private:
   struct Partial {
     std::vector<Payload::Piece> pieces;
+    std::shared_ptr<std::byte> buffer = nullptr;  // in place of pieces
     std::size_t bytes = 0;
     Time last{};
   };
@@ -138,11 +151,14 @@ class Assembler {
   // Whether the chunk is acceptable by itself, whatever came before.
   Result<void> check(const Header& header, const Payload& body) const;
   bool begin(Time now, const Key& key);
+  void put(Partial& partial, const Payload& body, std::size_t total);
   void make_room(std::size_t bytes, const Key& except);
   std::map<Key, Partial>::iterator drop(std::map<Key, Partial>::iterator partial);
 
   std::size_t payload_bytes_limit_ = 0, transfers_limit_ = kTransfersSpare;
   std::size_t kept_bytes_ = 0;
+  std::size_t buffered_bytes_ = 0, buffers_ = 0;  // of a payload with a buffer, and those in use
+  TakeBuffer take_;
   std::map<Key, Partial> partials_;
   std::optional<Part> part_;
 };

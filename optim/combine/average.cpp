@@ -47,7 +47,10 @@ template <class S>
 MixResult Average<S>::absorb(std::span<const MixTerm> terms, const Counts& counts) {
   if (slices_) return absorb_slices(terms, counts);
   if (channel_) return absorb_encoded(terms, counts);
-  MixResult result = mix(s_, sent_, terms, *format_);
+  if (terms.empty()) return {};
+  // No neighbour needs what was sent from here on: the sessions keep what they may send again.
+  const Payload sent = sent_.empty() ? terms.front().own : std::exchange(sent_, {});
+  MixResult result = mix(s_, sent, terms, *format_, counts ? nullptr : room_of(terms));
   for (const std::size_t place : result.mixed) {
     const auto count = counts ? counts(terms[place]) : std::nullopt;
     if (!count) continue;
@@ -56,6 +59,14 @@ MixResult Average<S>::absorb(std::span<const MixTerm> terms, const Counts& count
     accumulate(count->flow, s_.size() - count->flow.size(), counted, *format_);
   }
   return result;
+}
+
+// The only neighbour's vector, if nothing but the term holds it: the result may overwrite it.
+template <class S>
+std::shared_ptr<std::byte> Average<S>::room_of(std::span<const MixTerm> terms) const {
+  const bool is_alone = terms.size() == 1 && terms.front().theirs.size() == s_.size() * sizeof(S) &&
+                        kernels<S>(*format_).is_native();
+  return is_alone ? BufferPool::reopen(terms.front().theirs) : nullptr;
 }
 
 // The term with the span since the last pair of the same part.

@@ -71,10 +71,11 @@ class Average {
 
   using Count = FlowCount<S>;
   using Counts = std::function<std::optional<Count>(const MixTerm&)>;
-  // REQUIRES an earlier offer, and terms with `own`.
+  // REQUIRES an earlier offer, and terms with `own`. What nothing but a term holds is overwritten.
   MixResult absorb(std::span<const MixTerm> terms, const Counts& counts = {});
 
  private:
+  std::shared_ptr<std::byte> room_of(std::span<const MixTerm> terms) const;
   MixTerm of_part(const MixTerm& term);
   MixResult absorb_encoded(std::span<const MixTerm> terms, const Counts& counts);
   MixResult absorb_slices(std::span<const MixTerm> terms, const Counts& counts);
@@ -84,7 +85,7 @@ class Average {
   std::optional<Channel<S>> channel_;
   std::optional<Slices<S>> slices_;
   BufferPool wire_;  // for encoded vectors, whose size differs
-  Payload sent_;
+  Payload sent_;     // of the last offer, until vectors are averaged with it
 };
 
 }  // namespace starling::optim

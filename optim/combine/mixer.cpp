@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/planted.h"
+#include "base/stream_copy.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
@@ -15,9 +16,6 @@ namespace {
 // Numbers of x, own and theirs that lie in the first-level cache together with what comes next.
 constexpr std::size_t kMixTile = 1024;
 static_assert(kMixTile <= kTile);
-
-// Results of at least this size are stored past the caches, which would not keep them anyway.
-constexpr std::size_t kLargeBytes = 4 << 20;
 
 // A term, and the vector that theirs is averaged with; null: the one sent last.
 struct Pair {
@@ -62,7 +60,7 @@ std::vector<double> pass(std::span<const S> x, const Payload* sent, const std::v
   std::optional<VectorReader<S>> own_reader;
   if (sent) own_reader.emplace(format, *sent);
   std::vector<S> scratch((count + 1) * kMixTile);
-  const bool is_large = out.size_bytes() >= kLargeBytes;
+  const bool is_large = out.size_bytes() >= kStreamedBytes;
   for (std::size_t start = 0; start < x.size(); start += kMixTile) {
     const std::size_t size = std::min(kMixTile, x.size() - start);
     const auto read = [&](VectorReader<S>& reader, std::size_t place) -> std::span<const S> {
@@ -115,7 +113,7 @@ bool is_finite(const Payload& sent, std::size_t size, const Format& format) {
 
 template <class S>
 MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms,
-              const Format& format) {
+              const Format& format, std::shared_ptr<std::byte> room) {
   ENSURE(fits(format, sent, x.size()), "what was sent has the size of the model");
   MixResult result;
   std::vector<Pair> sound;
@@ -130,10 +128,12 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
   // Mixes again, in rare cases, without the neighbours whose numbers are not finite.
   bool is_mixed = false;
   while (!sound.empty() && !is_mixed)
-    is_mixed = x.replace([&](std::span<const S> from, std::span<S> to) {
-      squared = pass(from, own, sound, format, to);
-      return drop_not_finite(sound, squared, result.rejections) == 0;
-    });
+    is_mixed = x.replace(
+        [&](std::span<const S> from, std::span<S> to) {
+          squared = pass(from, own, sound, format, to);
+          return drop_not_finite(sound, squared, result.rejections) == 0;
+        },
+        std::exchange(room, nullptr));
   if (sound.empty() && !result.rejections.empty() && !is_finite<S>(sent, x.size(), format))
     for (Rejection& rejection : result.rejections) rejection.reason = "own vector not finite";
   for (std::size_t j = 0; j < sound.size(); ++j) {
@@ -161,8 +161,8 @@ void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const
 template void accumulate(std::span<float>, std::size_t, const MixTerm&, const Format&);
 template void accumulate(std::span<double>, std::size_t, const MixTerm&, const Format&);
 template MixResult mix(SharedVector<float>&, const Payload&, std::span<const MixTerm>,
-                       const Format&);
+                       const Format&, std::shared_ptr<std::byte>);
 template MixResult mix(SharedVector<double>&, const Payload&, std::span<const MixTerm>,
-                       const Format&);
+                       const Format&, std::shared_ptr<std::byte>);
 
 }  // namespace starling::optim

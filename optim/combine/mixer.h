@@ -23,10 +23,11 @@ struct MixResult {
 // the exact value, is what conserves the mean under rounding. Every term has its `own`; one that is
 // `sent`, by its address, costs no second pass. A pair with a vector of the wrong size or with a
 // number that is not finite is left out, at both of its ends, so that its weight stays with self;
-// the reason says whether the vector is this node's own.
+// the reason says whether the vector is this node's own. The result goes to `room`, a buffer of x's
+// pool, which may be that of the only term's `theirs`; null: to any other.
 template <class S>
 MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms,
-              const Format& format);
+              const Format& format, std::shared_ptr<std::byte> room = nullptr);
 
 // flow += w (theirs - own) of the numbers from `first` on, as mix() added it. REQUIRES a term that
 // mix() took.

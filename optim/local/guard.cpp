@@ -24,12 +24,14 @@ constexpr std::size_t kSamples = 64;
 }  // namespace
 
 template <class S>
-Result<void> Guard<S>::check(const Step& step) {
+bool Guard<S>::suspects(const Step& step) const {
   const bool is_usual = step.length <= kStride * good_length_ && step.loss <= kStride * good_loss_;
-  if (is_usual || step.length == 0) return {};
-  std::vector<S> moved(step.x.begin(), step.x.end());
-  axpy(step.factor, step.u, std::span<S>(moved));
-  if (!std::isfinite(step.length) || !std::isfinite(squared_norm(std::span<const S>(moved))))
+  return !is_usual && step.length != 0;
+}
+
+template <class S>
+Result<void> Guard<S>::check(const Step& step, std::span<const S> moved) {
+  if (!std::isfinite(step.length) || !std::isfinite(squared_norm(moved)))
     return fail("the model would grow beyond all numbers");
   if (!std::exchange(knows_first_, true)) refer_to(step.x);
   const double after = loss_at(moved);

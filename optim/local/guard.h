@@ -26,15 +26,16 @@ class Guard {
   // `function` outlives the guard; `seed` is that of the initial model.
   Guard(LocalFunction<S>& function, std::uint64_t seed) : function_(&function), seed_(seed) {}
 
-  // The step from x to x + factor u.
+  // The step from x to x + u.
   struct Step {
-    std::span<const S> x, u;
-    S factor = 1;
-    double length = 0;  // ||factor u||
+    std::span<const S> x;
+    double length = 0;  // ||u||
     double loss = 0;    // of the batch, at x
   };
-  // The error says what the step would do.
-  Result<void> check(const Step& step);
+  // Whether the step must be checked.
+  bool suspects(const Step& step) const;
+  // `moved`: x + u. The error says what the step would do.
+  Result<void> check(const Step& step, std::span<const S> moved);
   // The node starts from other parameters: its next step is suspicious again.
   void reset() { good_length_ = good_loss_ = 0; }
   State<S> state() {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "optim/job.h"
 #include "optim/local/blocks.h"
 #include "optim/state.h"
+#include "optim/vector/buffer_pool.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
@@ -93,6 +95,12 @@ class Learner {
     static_cast<void>(opaque);
     static_cast<void>(heir);
   }
+
+  // For vectors that only a call needs, and for those of the trainer: they take turns in it.
+  const std::shared_ptr<BufferPool>& pool() const { return pool_; }
+
+ private:
+  std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
 };
 
 }  // namespace starling::optim

@@ -1,7 +1,9 @@
 #include "optim/local/local_learner.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -83,7 +85,8 @@ Report LocalLearner<S>::advance(std::span<const S> x, const LocalSteps<S>& steps
                                 const Moves<S>& to) {
   ENSURE(!steps.is_exact || (!to.end.empty() && to.sum.empty()), "a minimum is no sum of steps");
   report_ = {};
-  u_.resize(x.size());
+  const Scratch<S> u(*this->pool(), x.size());
+  u_ = u.numbers();
   std::ranges::fill(to.sum, S{0});
   std::ranges::fill(to.direction, S{0});
   for (std::size_t k = 0; k < steps.count; ++k) {
@@ -91,7 +94,7 @@ Report LocalLearner<S>::advance(std::span<const S> x, const LocalSteps<S>& steps
     if (!is_sound && !steps.goes_on) break;
     // After the gradient, which the report describes.
     if (k == 0 && steps.is_exact && minimize(steps, to.end)) return report_;
-    const bool is_taken = turn(x, steps, to.direction, is_sound);
+    const bool is_taken = turn(x, steps, to, is_sound);
     if (!is_taken && !steps.goes_on) break;
     correct(steps);
     x = move(x, k + 1 == steps.count, to);
@@ -149,8 +152,10 @@ bool LocalLearner<S>::minimize(const LocalSteps<S>& steps, std::span<S> x) {
 }
 
 template <class S>
-bool LocalLearner<S>::turn(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> direction,
+bool LocalLearner<S>::turn(std::span<const S> x, const LocalSteps<S>& steps, const Moves<S>& to,
                            bool is_sound) {
+  const std::span<S> direction = to.direction;
+  is_moved_ = false;
   const bool is_tracked = !direction.empty() || !steps.added.empty();
   add(steps.added, std::span<S>(u_));
   if (!direction.empty())
@@ -167,13 +172,31 @@ bool LocalLearner<S>::turn(std::span<const S> x, const LocalSteps<S>& steps, std
                          options_.local_optimizer == LocalOptimizerKind::sgd;
   const double length = is_scaled ? steps.learning_rate * report_.gradient_norm
                                   : std::abs(static_cast<double>(factor_)) * norm<S>(u_);
-  const Result<void> checked =
-      guard_.check({.x = x, .u = u_, .factor = factor_, .length = length, .loss = report_.loss});
+  const Result<void> checked = check({.x = x, .length = length, .loss = report_.loss},
+                                     !to.sum.empty() || !steps.correction.empty());
   if (checked) return true;
   report_.refusal = checked.error().text;
   std::ranges::fill(u_, S{0});
+  is_moved_ = false;
   optimizer().reset();  // its momentum may be the cause
   return false;
+}
+
+template <class S>
+Result<void> LocalLearner<S>::check(const typename Guard<S>::Step& step, bool needs_u) {
+  if (!guard_.suspects(step)) return {};
+  std::optional<Scratch<S>> apart;
+  if (needs_u) apart.emplace(*this->pool(), u_.size());
+  const std::span<S> moved = apart ? apart->numbers() : u_;
+  std::array<S, kTile> tile;
+  for (std::size_t k = 0; k < u_.size(); k += kTile) {
+    const std::span<const S> u = u_.subspan(k, std::min(kTile, u_.size() - k));
+    std::copy_n(step.x.subspan(k).begin(), u.size(), tile.begin());
+    axpy(factor_, u, std::span(tile).first(u.size()));
+    std::copy_n(tile.begin(), u.size(), moved.subspan(k).begin());
+  }
+  is_moved_ = !apart;
+  return guard_.check(step, moved);
 }
 
 template <class S>
@@ -201,8 +224,8 @@ std::span<const S> LocalLearner<S>::move(std::span<const S> x, bool is_last, con
   if (is_last && to.end.empty()) return x;
   if (to.end.empty()) between_.resize(x.size());
   const std::span<S> next = to.end.empty() ? std::span<S>(between_) : to.end;
-  if (next.data() != x.data()) std::ranges::copy(x, next.begin());
-  axpy(factor_, u, next);
+  if (is_moved_ || next.data() != x.data()) std::ranges::copy(is_moved_ ? u : x, next.begin());
+  if (!is_moved_) axpy(factor_, u, next);
   return next;
 }
 

@@ -29,8 +29,7 @@ class LocalLearner final : public Learner<S>, public LocalData {
   void initialize(std::span<S> x, std::uint64_t seed) const override {
     objective_->initialize(x, seed);
   }
-  // The weight decay is in the gradient; with adamw, in the step. Allocates only in the first call
-  // and when the guard checks a step.
+  // The weight decay is in the gradient; with adamw, in the step.
   Report advance(std::span<const S> x, const LocalSteps<S>& steps, const Moves<S>& to) override;
   Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     return objective_->evaluate(x, limit);
@@ -53,10 +52,11 @@ class LocalLearner final : public Learner<S>, public LocalData {
   bool gradient(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g);
   void add_terms(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g) const;
   bool minimize(const LocalSteps<S>& steps, std::span<S> x);
-  // Turns g_k into d_k, adds its part of the mean to `direction`, and computes u_k. Zero, and
+  // Turns g_k into d_k, adds its part of the mean to the direction, and computes u_k. Zero, and
   // false, if the guard refuses u_k.
-  bool turn(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> direction,
-            bool is_sound);
+  bool turn(std::span<const S> x, const LocalSteps<S>& steps, const Moves<S>& to, bool is_sound);
+  // Asks the guard about u_k. If u_k is not needed afterwards, u_ then holds x_{k+1}.
+  Result<void> check(const typename Guard<S>::Step& step, bool needs_u);
   // Replaces d_k in u_ by the local optimizer's step.
   void take_step(std::span<const S> x, S learning_rate);
   bool decays_in_step() const { return options_.local_optimizer == LocalOptimizerKind::adamw; }
@@ -70,9 +70,10 @@ class LocalLearner final : public Learner<S>, public LocalData {
   std::unique_ptr<LocalOptimizer<S>> optimizer_;  // null until the first step
   Guard<S> guard_;
   Batches batches_;
-  Report report_;     // of the steps so far
-  std::vector<S> u_;  // u_k is factor_ times this
+  Report report_;   // of the steps so far
+  std::span<S> u_;  // u_k is factor_ times this, during advance()
   S factor_ = 1;
+  bool is_moved_ = false;   // u_ holds x_{k+1} instead
   std::vector<S> between_;  // x_k, if the caller does not want the end
   std::vector<S> c_;        // of minimize()
 };

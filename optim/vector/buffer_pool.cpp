@@ -31,24 +31,47 @@ void BufferPool::Freed::operator()(std::byte* bytes) const {
   std::free(bytes);
 }
 
+void BufferPool::Return::operator()(std::byte* freed) const {
+  std::unique_ptr<std::byte, Freed> returned(freed);
+  const std::lock_guard lock(shelf->mutex);
+  if (shelf->bytes == bytes && shelf->blocks.size() < kShelfLimit)
+    shelf->blocks.push_back(std::move(returned));
+}
+
 std::shared_ptr<std::byte> BufferPool::take(std::size_t bytes) {
-  Block block;
+  return lend(bytes);
+}
+
+BufferPool::Block BufferPool::lend(std::size_t bytes) {
+  std::unique_ptr<std::byte, Freed> block;
   {
     const std::lock_guard lock(shelf_->mutex);
-    if (shelf_->bytes != bytes) shelf_->blocks.clear();
-    shelf_->bytes = bytes;
-    if (!shelf_->blocks.empty()) {
-      block = std::move(shelf_->blocks.back());
-      shelf_->blocks.pop_back();
+    auto& blocks = shelf_->blocks;
+    if (bytes > shelf_->bytes || bytes < shelf_->bytes / 2) {
+      blocks.clear();
+      shelf_->bytes = bytes;
+    }
+    bytes = shelf_->bytes;
+    if (!blocks.empty()) {
+      block = std::move(blocks.back());
+      blocks.pop_back();
+    }
+    shelf_->idle = std::min(shelf_->idle, blocks.size());
+    if (++shelf_->takings % kLookEvery == 0) {
+      blocks.resize(blocks.size() - shelf_->idle);
+      shelf_->idle = blocks.size();
     }
   }
   if (!block) block.reset(allocate(bytes));
-  return {block.release(), [shelf = shelf_, bytes](std::byte* freed) {
-            Block returned(freed);
-            const std::lock_guard lock(shelf->mutex);
-            if (shelf->bytes == bytes && shelf->blocks.size() < kShelfLimit)
-              shelf->blocks.push_back(std::move(returned));
-          }};
+  return {block.release(), Return{shelf_, bytes}};
+}
+
+std::shared_ptr<std::byte> BufferPool::reopen(const Payload& payload) {
+  if (payload.pieces().size() != 1) return nullptr;
+  const auto& [owner, bytes] = payload.pieces().front();
+  if (owner.use_count() != 1 || !std::get_deleter<Return>(owner) || bytes.data() != owner.get())
+    return nullptr;
+  return std::static_pointer_cast<std::byte>(std::const_pointer_cast<void>(owner));
 }
 
 }  // namespace starling::optim

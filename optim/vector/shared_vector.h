@@ -37,10 +37,11 @@ class SharedVector {
     return {numbers(bytes_), size_};
   }
   // Changes them all: `write` gets the old numbers and where the new ones go, which do not overlap,
-  // and says whether to keep the new ones.
+  // and says whether to keep the new ones. `room`: of a buffer of the pool, where they go; null:
+  // anywhere.
   template <class Write>
-  bool replace(Write write) {
-    auto next = fresh();
+  bool replace(Write write, std::shared_ptr<std::byte> room = nullptr) {
+    auto next = room ? std::move(room) : fresh();
     const bool is_kept = write(values(), std::span<S>(numbers(next), size_));
     if (is_kept) keep(std::move(next));
     return is_kept;

@@ -166,6 +166,27 @@ TEST_CASE("At most one pair waits for the peer when the next vector is offered")
   edge.a.said();  // and is lost
 }
 
+TEST_CASE("The first chunks of a vector acknowledge what the peer has") {
+  Edge edge;
+  const NodeId peer = edge.b.membership.roster().self();
+  edge.a.offer(1, edge.now);
+  edge.b.offer(1, edge.now);
+  edge.pass();
+  edge.a.pairs();
+  edge.b.offer(2, edge.now);
+  const std::vector<Said> next = edge.b.said();
+  const Envelope& from = next.front().message.envelope;
+  const auto& round = std::get<Round>(next.front().message.body);
+  CHECK(edge.a.sessions.unconfirmed_bytes(peer) > 0);
+  edge.a.sessions.hear_part(edge.now,
+                            {.sender = from.sender,
+                             .transfer = transfer_of(from.incarnation, round.epoch, round.index),
+                             .bytes = 3,
+                             .received = round.received,
+                             .beyond = round.beyond});
+  CHECK(edge.a.sessions.unconfirmed_bytes(peer) == 0);
+}
+
 TEST_CASE("A vector that came in part is retransmitted from its first missing byte") {
   Edge edge;
   edge.a.offer(1, edge.now);
@@ -174,8 +195,10 @@ TEST_CASE("A vector that came in part is retransmitted from its first missing by
   edge.b.offer(1, edge.now);
   edge.b.said();
   const Envelope& from = first.front().message.envelope;
-  edge.b.sessions.hear_part(edge.now, from.sender,
-                            transfer_of(from.incarnation, lost.epoch, lost.index), 3);
+  edge.b.sessions.hear_part(edge.now,
+                            {.sender = from.sender,
+                             .transfer = transfer_of(from.incarnation, lost.epoch, lost.index),
+                             .bytes = 3});
   edge.a.offer(2, edge.now);  // shows that the rest of the first is lost
   edge.b.take(edge.now, edge.a.said(), true);
   edge.a.take(edge.now, edge.b.said());

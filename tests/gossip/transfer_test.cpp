@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <ranges>
 
 #include "base/prng.h"
 
@@ -228,4 +230,43 @@ TEST_CASE("Transfers that many senders begin hold a limited number of bytes") {
   CHECK(receiver.whole.payload.size() == 1000);
   receiver.assembler.expire(Time(std::chrono::hours(1)), std::chrono::seconds(30));
   CHECK(receiver.assembler.kept_bytes() == 0);
+}
+
+TEST_CASE("Chunks of a vector come together in a buffer and those of other payloads stay apart") {
+  Receiver receiver;
+  std::size_t made = 0;
+  receiver.assembler.set_buffers(300, [&made](std::size_t bytes) {
+    ++made;
+    return std::shared_ptr<std::byte>(new std::byte[bytes], std::default_delete<std::byte[]>());
+  });
+  std::uint64_t sequence = 0;
+  for (const std::size_t size : {300, 299, 64, 300}) {
+    CAPTURE(size);
+    const auto bytes = numbers(size);
+    for (const Frame& frame : cut(message_with(Payload::copy_of(bytes), ++sequence)))
+      receiver.add(frame);
+    CHECK(bytes_of(receiver.whole.payload) == bytes);
+    CHECK(receiver.whole.payload.pieces().size() == (size == 299 ? 5 : 1));
+  }
+  CHECK(made == 2);
+}
+
+TEST_CASE("Transfers that many senders begin take a limited number of buffers") {
+  Receiver receiver;
+  std::size_t held = 0;
+  receiver.assembler.set_buffers(1000, [&held](std::size_t bytes) {
+    ++held;
+    return std::shared_ptr<std::byte>(new std::byte[bytes], [&held](const std::byte* freed) {
+      --held;
+      delete[] freed;
+    });
+  });
+  receiver.assembler.set_senders(1);
+  const Message honest = message_with(Payload::copy_of(numbers(1000)));
+  for (std::uint64_t sender = 100; sender < 300; ++sender) {
+    Message invented = honest;
+    invented.envelope.sender = NodeId{sender};
+    for (const Frame& frame : cut(invented) | std::views::take(2)) receiver.add(frame);
+    CHECK(held <= 10);
+  }
 }

@@ -285,3 +285,24 @@ TEST_CASE("A pool gives a buffer again once nobody shows it") {
   const Payload and_again = encode<float>(*format_named("f32"), values, pool);
   CHECK((again.pieces()[0].bytes.data() == first || and_again.pieces()[0].bytes.data() == first));
 }
+
+TEST_CASE("The result may overwrite the only vector that it is averaged with") {
+  const Format& f32 = *format_named("f32");
+  const auto own = random_vector<float>(10'001, 1);
+  auto theirs = random_vector<float>(10'001, 2);
+  BufferPool pool;
+  const Payload sent = encoded(own, f32);
+  for (const bool is_sound : {true, false}) {
+    if (!is_sound) theirs.back() = std::numeric_limits<float>::infinity();
+    SharedVector<float> x = shared(own), expected = shared(own);
+    const MixTerm term{NodeId{7}, 0.25, encode<float>(f32, theirs, pool), sent};
+    const MixTerm again{NodeId{7}, 0.25, encoded(theirs, f32), sent};
+    const auto room = BufferPool::reopen(term.theirs);
+    REQUIRE(room);
+    const MixResult result = mix(x, sent, std::span(&term, 1), f32, room);
+    CHECK(result.rejections.size() == (is_sound ? 0 : 1));
+    CHECK(mix(expected, sent, std::span(&again, 1), f32).mixed == result.mixed);
+    CHECK(copy_of(x) == copy_of(expected));
+    CHECK((static_cast<const void*>(x.values().data()) == room.get()) == is_sound);
+  }
+}
