@@ -195,20 +195,16 @@ void Sessions::reject(Time now, NodeId peer) {
 
 // ---------------------------------------------------------------- messages
 
-Sessions::Session* Sessions::find(const Envelope& from, const Round& message) {
+// The peer's end may be active a moment before this one.
+Sessions::Session* Sessions::find_or_open(const Envelope& from, const Round& message,
+                                          const Links& links) {
   Session* found = nullptr;
   for_each([&](Session& session) {
     if (session.peer == from.sender && session.incarnation == from.incarnation &&
         session.epoch == message.echo && session.peer_epoch == message.epoch)
       found = &session;
   });
-  return found;
-}
-
-// The peer's end may be active a moment before this one.
-Sessions::Session* Sessions::find_or_open(const Envelope& from, const Round& message,
-                                          const Links& links) {
-  if (Session* session = find(from, message)) return session;
+  if (found) return found;
   const auto link = links.all().find(from.sender);
   if (link == links.all().end() || link->second.epoch != message.echo ||
       link->second.peer_epoch != message.epoch || link->second.peer_incarnation != from.incarnation)

@@ -120,7 +120,6 @@ class Sessions {
     bool is_of(const Link& link) const;
   };
 
-  Session* find(const Envelope& from, const Round& message);
   Session* find_or_open(const Envelope& from, const Round& message, const Links& links);
   Session& open(const Link& link);
   void write_header(const Session& session, Round& message) const;
