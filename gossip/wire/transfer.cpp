@@ -20,7 +20,7 @@ bool ChunkHashes::are_of(const Payload& payload, std::size_t chunk_bytes) const 
   return chunk_bytes == chunk_bytes_ &&
          std::ranges::equal(payload.pieces(), pieces_, [](const auto& x, const auto& y) {
            return x.bytes.data() == y.bytes.data() && x.bytes.size() == y.bytes.size() &&
-                  x.owner == y.owner.lock();
+                  !x.owner.owner_before(y.owner) && !y.owner.owner_before(x.owner);
          });
 }
 

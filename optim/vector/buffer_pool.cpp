@@ -71,7 +71,10 @@ std::shared_ptr<std::byte> BufferPool::reopen(const Payload& payload) {
   const auto& [owner, bytes] = payload.pieces().front();
   if (owner.use_count() != 1 || !std::get_deleter<Return>(owner) || bytes.data() != owner.get())
     return nullptr;
-  return std::static_pointer_cast<std::byte>(std::const_pointer_cast<void>(owner));
+  // A new owner, because payloads are known by owner and address, and this one's bytes will change.
+  auto* const place =
+      std::static_pointer_cast<std::byte>(std::const_pointer_cast<void>(owner)).get();
+  return {place, [owner = owner](std::byte*) {}};
 }
 
 }  // namespace starling::optim

@@ -34,7 +34,10 @@ TEST_CASE("Only the one holder of a payload in a pool writes to its buffer") {
   Payload other = payload;
   CHECK_FALSE(BufferPool::reopen(payload));
   other = {};
-  CHECK(BufferPool::reopen(payload).get() == place);
+  const auto again = BufferPool::reopen(payload);
+  CHECK(again.get() == place);
+  CHECK((again.owner_before(payload.pieces().front().owner) ||
+         payload.pieces().front().owner.owner_before(again)));
   CHECK_FALSE(BufferPool::reopen(payload.slice(1, 999)));
   CHECK_FALSE(BufferPool::reopen(Payload::copy_of({place, 1000})));
   CHECK_FALSE(BufferPool::reopen({}));
