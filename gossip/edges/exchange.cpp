@@ -325,7 +325,8 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, 
                                               : neighbor.patience.usual();
   const Sessions::Waits waits{
       usual, 2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial),
-      rules.by_round && !rules.by_partner && link.wanted.in && view.round < vector.round};
+      rules.by_round && (!rules.by_partner || view.is_partner) && link.wanted.in &&
+          view.round < vector.round};
   // An edge that opened after the job began has no vector to send.
   const bool is_stale = vector.number != 0 && sessions_.next_number(link) != vector.number;
   const bool skips = (link.wanted.out && vector.payload.empty()) || is_stale ||
