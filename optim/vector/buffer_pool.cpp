@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <new>
 
@@ -72,8 +71,9 @@ std::shared_ptr<std::byte> BufferPool::reopen(const Payload& payload) {
   const auto& [owner, bytes] = payload.pieces().front();
   if (owner.use_count() != 1 || !std::get_deleter<Return>(owner) || bytes.data() != owner.get())
     return nullptr;
-  // What other threads read before they let go of the payload happens before it is overwritten.
-  std::atomic_thread_fence(std::memory_order_acquire);
+  // The count that falls here once more orders what other threads read before they let go of the
+  // payload.
+  std::shared_ptr<const void>(owner).reset();
   // A new owner, because payloads are known by owner and address, and this one's bytes will change.
   auto* const place =
       std::static_pointer_cast<std::byte>(std::const_pointer_cast<void>(owner)).get();
