@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 
+#include "daemon/cli/terminal/table.h"
 #include "daemon/cli/up/fleet_notices.h"
 #include "daemon/cli/up/trainer_words.h"
 #include "daemon/rest/document.h"
