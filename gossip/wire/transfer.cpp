@@ -101,8 +101,10 @@ Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload b
   const auto found = partials_.find(key);
   if (found == partials_.end() || found->second.bytes < chunk.offset) return fail("incomplete");
   if (found->second.bytes > chunk.offset) return fail("repeated");
-  make_room(body.size(), key);
   Partial& partial = found->second;
+  if (partial.bytes == 0) partial.total = chunk.total;
+  if (partial.total != chunk.total) return fail("malformed");
+  make_room(body.size(), key);
   partial.last = now;
   put(partial, body, chunk.total);
   if (partial.bytes < chunk.total) {

@@ -136,7 +136,7 @@ class Assembler {
   struct Partial {
     std::vector<Payload::Piece> pieces;
     std::shared_ptr<std::byte> buffer = nullptr;  // in place of pieces
-    std::size_t bytes = 0;
+    std::size_t total = 0, bytes = 0;             // as every chunk says, and that have come
     Time last{};
   };
   static constexpr std::size_t kPartialsLimit = 4096;

@@ -270,3 +270,22 @@ TEST_CASE("Transfers that many senders begin take a limited number of buffers") 
     CHECK(held <= 10);
   }
 }
+
+TEST_CASE("A chunk that claims another size of its payload than the first is refused") {
+  for (const bool has_buffer : {false, true}) {
+    CAPTURE(has_buffer);
+    Receiver receiver;
+    if (has_buffer)
+      receiver.assembler.set_buffers(300, [](std::size_t bytes) {
+        return std::shared_ptr<std::byte>(new std::byte[bytes], std::default_delete<std::byte[]>());
+      });
+    const auto honest = cut(message_with(Payload::copy_of(numbers(300))));
+    const auto larger = cut(message_with(Payload::copy_of(numbers(1000))));
+    CHECK(receiver.add(honest[0]) == "more");
+    CHECK(receiver.add(honest[1]) == "more");
+    for (std::size_t k = 2; k < larger.size(); ++k) CHECK(receiver.add(larger[k]) != "more");
+    CHECK(receiver.add(larger[2]) == "malformed");
+    for (std::size_t k = 2; k < honest.size(); ++k) receiver.add(honest[k]);
+    CHECK(bytes_of(receiver.whole.payload) == numbers(300));
+  }
+}
