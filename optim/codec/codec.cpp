@@ -21,14 +21,19 @@ void decode_bytes(const Format& format, const std::byte* wire, std::span<S> out)
 }  // namespace
 
 template <class S>
-Payload encode(const Format& format, std::span<const S> values, BufferPool& pool) {
+void write_numbers(const Format& format, std::span<const S> values, std::byte* wire) {
   const FormatKernels<S>& kernel = kernels<S>(format);
+  if (!kernel.is_native())
+    kernel.encode(values, wire);
+  else if (!values.empty())
+    std::memcpy(wire, values.data(), values.size_bytes());
+}
+
+template <class S>
+Payload encode(const Format& format, std::span<const S> values, BufferPool& pool) {
   const std::size_t bytes = values.size() * format.width;
   auto buffer = pool.take(bytes);
-  if (!kernel.is_native())
-    kernel.encode(values, buffer.get());
-  else if (bytes > 0)
-    std::memcpy(buffer.get(), values.data(), bytes);
+  write_numbers(format, values, buffer.get());
   return BufferPool::seal(std::move(buffer), bytes);
 }
 
@@ -54,6 +59,8 @@ std::span<const S> VectorReader<S>::next(std::span<S> scratch) {
   return scratch;
 }
 
+template void write_numbers(const Format&, std::span<const float>, std::byte*);
+template void write_numbers(const Format&, std::span<const double>, std::byte*);
 template Payload encode(const Format&, std::span<const float>, BufferPool&);
 template Payload encode(const Format&, std::span<const double>, BufferPool&);
 template Payload encode(const Format&, SharedVector<float>&, BufferPool&);

@@ -13,6 +13,9 @@
 
 namespace starling::optim {
 
+// values.size() numbers to the wire, which may lie misaligned.
+template <class S>
+void write_numbers(const Format& format, std::span<const S> values, std::byte* wire);
 // A copy of `values` for the wire, in a buffer of the pool.
 template <class S>
 Payload encode(const Format& format, std::span<const S> values, BufferPool& pool);

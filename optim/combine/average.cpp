@@ -110,7 +110,7 @@ template <class S>
 MixResult Average<S>::absorb_slices(std::span<const MixTerm> terms, const Counts& counts) {
   MixResult result;
   for (std::size_t place = 0; place < terms.size(); ++place) {
-    MixTerm term = terms[place];
+    const MixTerm& term = terms[place];
     std::optional<Count> count;
     if (term.pair % 2 == 0 && counts) {
       MixTerm spanned = {.peer = term.peer, .weight = term.weight, .theirs = {}, .edge = term.edge};

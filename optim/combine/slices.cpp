@@ -7,7 +7,6 @@
 
 #include "base/prng.h"
 #include "optim/codec/codec.h"
-#include "optim/codec/kernels_of.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
@@ -46,14 +45,6 @@ Word word_of(const Payload& message) {
   std::array<std::byte, sizeof word> scratch;
   std::memcpy(&word, ByteReader(message).next(scratch), sizeof word);
   return word;
-}
-
-template <class S>
-void write_numbers(const Format& format, std::span<const S> numbers, std::byte* wire) {
-  if (!kernels<S>(format).is_native())
-    kernels<S>(format).encode(numbers, wire);
-  else if (!numbers.empty())
-    std::memcpy(wire, numbers.data(), numbers.size_bytes());
 }
 
 // The numbers of a message.
