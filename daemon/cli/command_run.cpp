@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -52,16 +52,37 @@
 namespace starling::daemon {
 namespace {
 
-// The loop that a signal stops. Set while it runs.
-std::atomic<Loop*> running_loop = nullptr;
-std::atomic<bool> loop_ended = false;
+// What a signal stops.
+class StopTarget {
+ public:
+  // Null: the loop has ended.
+  void set(Loop* loop) {
+    const std::scoped_lock lock(mutex_);
+    loop_ = loop;
+    has_run_ = true;
+  }
+
+  // False: the loop does not run yet.
+  bool stop() {
+    const std::scoped_lock lock(mutex_);
+    if (loop_) loop_->stop();
+    return has_run_;
+  }
+
+ private:
+  std::mutex mutex_;
+  Loop* loop_ = nullptr;
+  bool has_run_ = false;
+};
+
+StopTarget& stop_target() {
+  static auto* target = new StopTarget;  // the thread of the signals may outlive main()
+  return *target;
+}
 
 // Before the loop runs no member knows this node, so it need not leave.
 void on_signal(int) {
-  if (Loop* loop = running_loop.load())
-    loop->stop();
-  else if (!loop_ended)
-    ::_exit(kExitDone);
+  if (!stop_target().stop()) ::_exit(kExitDone);
 }
 
 // Above that of every earlier start of the node, as long as the clock of the machine goes forward;
@@ -272,16 +293,12 @@ Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
 
 constexpr TrainingThread::Options kBuiltIn{.may_block = false}, kAttached{.may_block = true};
 
-void stop_loop() {
-  if (Loop* loop = running_loop.load()) loop->stop();
-}
-
 // The node begins once its trainer is there.
 Result<void> await_external(Daemon& daemon, const Config& config) {
   daemon.board.set_describer([](const std::string&) -> Result<models::ModelCard> {
     return fail("model.kind = external: only the trainer knows how to predict with the model");
   });
-  TRY(auto trainer, daemon.external->await(config, config.node.name, stop_loop));
+  TRY(auto trainer, daemon.external->await(config, config.node.name, [] { stop_target().stop(); }));
   daemon.external->rest_without_trainer(daemon.board);
   daemon.training = std::make_unique<TrainingThread>(std::move(trainer), kAttached);
   return {};
@@ -363,10 +380,9 @@ std::string run_loop(Daemon& daemon, const Config& config) {
   if (daemon.external)
     options.trainer = [external = daemon.external.get()] { return external->status(); };
   Loop loop(std::move(options), node, *daemon.transport, *daemon.training, daemon.board);
-  running_loop = &loop;
+  stop_target().set(&loop);
   std::string error = loop.run(config.stays);
-  loop_ended = true;
-  running_loop = nullptr;
+  stop_target().set(nullptr);
   if (!daemon.external) return error;
   daemon.external->interrupt();
   daemon.external->tell_end(daemon.board.read()->status.run.round, config.node.goal);

@@ -52,7 +52,7 @@ class Loop {
   // `stays` false it leaves by itself a little after its goal is reached. Returns why it had to
   // end; empty: it left.
   std::string run(bool stays);
-  // Asks for a graceful leave. Any thread; async-signal-safe.
+  // Asks for a graceful leave. Any thread.
   void stop() {
     stop_asked_ = true;
     wake_.signal();

@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <climits>
 #include <csignal>
 #include <string>
+#include <thread>
 
 #include "daemon/process/open_file.h"
 
@@ -17,7 +17,7 @@ namespace {
 // Standard output and standard error.
 constexpr int kLogs[] = {STDOUT_FILENO, STDERR_FILENO};
 
-// Set before the handler is.
+// Set before the thread starts.
 void (*stop)(int) = nullptr;
 bool had_terminal = false;
 char paths[2][PATH_MAX] = {};  // of kLogs; empty for those that are no files
@@ -47,13 +47,20 @@ void reopen_logs() {
 
 // The kernel sends one when the terminal or its shell is gone; a shell sends one to its jobs when
 // its terminal has closed, and other programs to ask for a new log.
-void on_hangup(int number, siginfo_t* info, void*) {
-  const int error = errno;
-  if (info->si_code == SI_KERNEL || (had_terminal && !has_terminal()))
-    stop(number);
-  else
-    reopen_logs();
-  errno = error;
+bool asks_for_new_log(const siginfo_t& hangup) {
+  return hangup.si_code != SI_KERNEL && !(had_terminal && !has_terminal());
+}
+
+[[noreturn]] void take_signals(const sigset_t& signals) {
+  for (;;) {
+    siginfo_t info;
+    const int number = ::sigwaitinfo(&signals, &info);
+    if (number < 0) continue;
+    if (number == SIGHUP && asks_for_new_log(info))
+      reopen_logs();
+    else
+      stop(number);
+  }
 }
 
 }  // namespace
@@ -62,25 +69,15 @@ void handle_stop_signals(void (*handler)(int)) {
   stop = handler;
   had_terminal = has_terminal();
   remember_logs();
-  struct sigaction action {};
-  action.sa_handler = handler;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-  struct sigaction hangup {};
-  ::sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) {
-    hangup = {};
-    hangup.sa_flags = SA_SIGINFO;
-    hangup.sa_sigaction = on_hangup;
-    ::sigaction(SIGHUP, &hangup, nullptr);
-  }
-  // The parent process may have blocked them.
-  sigset_t all;
-  sigemptyset(&all);
-  sigaddset(&all, SIGINT);
-  sigaddset(&all, SIGTERM);
-  sigaddset(&all, SIGHUP);
-  ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
+  // A shell starts jobs in the background with these ignored, and what is ignored is not waited
+  // for.
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread(take_signals, signals).detach();
 }
 
 }  // namespace starling::daemon

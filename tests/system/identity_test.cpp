@@ -38,8 +38,8 @@ bool gives_reason(const testing::Daemon& node, const std::string& hint) {
          });
 }
 
-// Whether the process is the program already, and the system says that of the signal: "SigCgt" that
-// it is handled, "SigIgn" that it is ignored.
+// Whether the process is the program already, and the system says that of the signal: "SigBlk" that
+// it waits until it is taken, "SigIgn" that it is ignored.
 bool has(int pid, const std::string& what, int number) {
   std::error_code error;
   const auto program =
@@ -116,14 +116,14 @@ TEST_CASE("A second node under a running node's name ends and changes nothing") 
 
 TEST_CASE("A node leaves as with SIGTERM when its terminal closes") {
   Session node(true);
-  REQUIRE(eventually([&] { return has(node.pid(), "SigCgt", SIGHUP); }));
+  REQUIRE(eventually([&] { return has(node.pid(), "SigBlk", SIGHUP); }));
   node.close_terminal();
   CHECK(node.end() == 0);
 }
 
 TEST_CASE("A hangup that a person sends lets a node with a terminal run on") {
   Session node(true);
-  REQUIRE(eventually([&] { return has(node.pid(), "SigCgt", SIGHUP); }));
+  REQUIRE(eventually([&] { return has(node.pid(), "SigBlk", SIGHUP); }));
   ::kill(node.pid(), SIGHUP);
   REQUIRE(eventually([&] { return !has(node.pid(), "ShdPnd", SIGHUP); }));
   CHECK(::waitpid(node.pid(), nullptr, WNOHANG) == 0);
@@ -134,12 +134,35 @@ TEST_CASE("A hangup that a person sends lets a node with a terminal run on") {
 TEST_CASE("A hangup makes a service begin its log again under its name") {
   const std::string log = testing::temporary_file("service.log", "");
   Session node(false, log);
-  REQUIRE(eventually([&] { return has(node.pid(), "SigCgt", SIGHUP); }));
+  REQUIRE(eventually([&] { return has(node.pid(), "SigBlk", SIGHUP); }));
   std::filesystem::rename(log, log + ".1");
   ::kill(node.pid(), SIGHUP);
   CHECK(eventually([&] { return std::filesystem::exists(log); }));
   ::kill(node.pid(), SIGTERM);
   CHECK(node.end() == 0);
+}
+
+TEST_CASE("Signals that come thousands a second disturb no node") {
+  const std::vector<std::string> alone = {"--data.samples=500", "--model.kind=mlp",
+                                          "--stop.rounds=1000000000"};
+  testing::Daemon seed("seed", alone);
+  std::vector<std::string> more = alone;
+  more.push_back("--join=" + to_string(seed.control()));
+  testing::Daemon other("other", more);
+  REQUIRE(eventually([&] { return seed.members("alive") == 2 && other.round() > 0; }));
+  const std::uint64_t before = other.round();
+  const auto hang_up_often = [&] {
+    for (int k = 0; k < 200; ++k)
+      for (testing::Daemon* node : {&seed, &other}) node->process().signal(SIGHUP);
+    return other.round() >= before + 10'000;
+  };
+  CHECK(eventually(hang_up_often));
+  for (testing::Daemon* node : {&other, &seed}) {
+    CHECK(node->process().running());
+    node->process().signal(SIGTERM);
+    REQUIRE(node->process().wait(60s));
+    CHECK(node->process().exit_code() == 0);
+  }
 }
 
 TEST_CASE("A node that is told to stop while it starts ends with 0") {
@@ -149,7 +172,7 @@ TEST_CASE("A node that is told to stop while it starts ends with 0") {
          "--listen.control=127.0.0.1:0", "--listen.http=127.0.0.1:0"},
         testing::temporary_file("early.log", ""));
     REQUIRE(process.has_value());
-    REQUIRE(eventually([&] { return has(process->pid(), "SigCgt", number); }));
+    REQUIRE(eventually([&] { return has(process->pid(), "SigBlk", number); }));
     process->signal(number);
     REQUIRE(process->wait(60s));
     CHECK(process->exit_code() == 0);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -49,13 +50,13 @@ constexpr std::size_t kTrainersTold = 8;  // lines at the end
 
 constexpr char kModelPath[] = "starling-model.safetensors";
 
-volatile std::sig_atomic_t interrupted = 0;
+std::atomic<bool> interrupted = false;
 // Before, there is nothing to bring to an end.
-volatile std::sig_atomic_t is_started = 0;
+std::atomic<bool> is_started = false;
 
 void on_stop(int) {
   if (!is_started) ::_exit(kExitDone);
-  interrupted = 1;
+  interrupted = true;
 }
 
 struct Plan {
@@ -145,7 +146,7 @@ Result<Plan> make_plan(const CommandLine& line) {
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
   name_sites(plan.config.learner.data, settings, plan.fleet);
   place(settings, plan.config, plan.fleet);
-  plan.fleet.is_interrupted = [] { return interrupted != 0; };
+  plan.fleet.is_interrupted = [] { return interrupted.load(); };
   plan.fleet.data_dir = plan.config.data_dir;
   plan.fleet.has_keys = !plan.config.is_insecure;
   plan.fleet.has_trainers = plan.config.learner.model.kind == models::ModelKind::external;
@@ -400,8 +401,8 @@ Outcome<int> run_up(const CommandLine& given) {
   }
   TRY(const Plan plan, make_plan(line));
   if (!line.has("json")) introduce(plan);
-  is_started = 1;
-  std::signal(SIGPIPE, [](int) { interrupted = 1; });
+  is_started = true;
+  std::signal(SIGPIPE, [](int) { interrupted = true; });
   return run_fleet(line, plan);
 }
 
