@@ -242,7 +242,8 @@ def wanted_rows(options):
         if options.hidden is not None:
             link = replace(link, hidden=options.hidden)
         if not link.bits_per_s:
-            yield Row(link, 4, 0)
+            for nodes in options.nodes or [4]:
+                yield Row(link, nodes, 0)
             continue
         for nodes in options.nodes or SIZES:
             for loss in options.loss if options.loss is not None else LOSSES:
@@ -258,7 +259,7 @@ def read_options():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [link.name for link in LINKS]
     parser.add_argument("links", nargs="*", metavar="LINK", help=", ".join(names))
-    parser.add_argument("-n", "--nodes", type=int, action="append", help="2 and 4 by default")
+    parser.add_argument("-n", "--nodes", type=int, action="append", help="2 and 4 by default, on loopback 4")
     parser.add_argument("--loss", type=float, action="append", help="0, .01 and .05 by default")
     parser.add_argument("--only", action="append", metavar="WHAT",
                         help=", ".join([*STARLING, *PEERS]).replace("%", "%%"))

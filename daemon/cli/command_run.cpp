@@ -9,7 +9,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -31,6 +30,7 @@
 #include "daemon/process/safetensors.h"
 #include "daemon/process/service_notice.h"
 #include "daemon/process/stop_signals.h"
+#include "daemon/process/stop_target.h"
 #include "daemon/process/whole_file.h"
 #include "daemon/rest/api.h"
 #include "daemon/rest/http_server.h"
@@ -51,34 +51,6 @@
 
 namespace starling::daemon {
 namespace {
-
-// What a signal stops.
-class StopTarget {
- public:
-  // Null: the loop has ended.
-  void set(Loop* loop) {
-    const std::scoped_lock lock(mutex_);
-    loop_ = loop;
-    has_run_ = true;
-  }
-
-  // False: the loop does not run yet.
-  bool stop() {
-    const std::scoped_lock lock(mutex_);
-    if (loop_) loop_->stop();
-    return has_run_;
-  }
-
- private:
-  std::mutex mutex_;
-  Loop* loop_ = nullptr;
-  bool has_run_ = false;
-};
-
-StopTarget& stop_target() {
-  static auto* target = new StopTarget;  // the thread of the signals may outlive main()
-  return *target;
-}
 
 // Before the loop runs no member knows this node, so it need not leave.
 void on_signal(int) {
