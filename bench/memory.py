@@ -45,7 +45,7 @@ def starling(name, nodes, seconds):
                   *(f"--model.hidden={units}" for units in HIDDEN), "--optim.batch-size=1",
                   "--optim.learning-rate=0.000001"]
         model = 4 * parameters(64)
-    with Starling(nodes, None, given) as cluster:
+    with Starling(nodes, None, ["--topology.kind=ring", *given]) as cluster:
         node = cluster.processes[0].pid
         if not cluster.wait_rounds(3, 120):
             raise SystemExit(f"{name}: no round in two minutes: {cluster.log(0)}")

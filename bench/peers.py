@@ -7,6 +7,7 @@ Answers requests on standard input, one line of JSON each:
   ring ROUNDS   D-PSGD on a ring: a local step, then the mean with both neighbours
   ddp ROUNDS    DistributedDataParallel: the mean of the gradients of all
   ddp-fp16 ROUNDS, ddp-powersgd-2 ROUNDS   the same with a communication hook of bench/hooks.py
+  mix ROUNDS, mix-all ROUNDS, sum ROUNDS   the exchange alone: the mean with both neighbours, with all, all_reduce
   goal ACCURACY SECONDS [ROUNDS]   rounds of the ring from new models until every node has the accuracy,
                 which is looked at after every so many
 HIDDEN are units of hidden layers, "256,128"; "none" is softmax regression. Images are drawn unless
@@ -37,7 +38,7 @@ PORT = 29500
 class Averager:
     """One flat vector that holds a model, and its mean with the neighbours on the ring."""
 
-    def __init__(self, model, rank, nodes):
+    def __init__(self, model, neighbours):
         parameters = list(model.parameters())
         self.x = torch.cat([p.data.reshape(-1) for p in parameters])
         self.gradient = torch.zeros_like(self.x)
@@ -47,8 +48,7 @@ class Averager:
             p.data = self.x[position:end].view_as(p)
             p.grad = self.gradient[position:end].view_as(p)
             position = end
-        # To the left first on every node: else two nodes get both vectors at once, and two none.
-        self.neighbours = list(dict.fromkeys([(rank - 1) % nodes, (rank + 1) % nodes]))
+        self.neighbours = neighbours
         self.received = [torch.empty_like(self.x) for _ in self.neighbours]
 
     def mix(self):
@@ -91,7 +91,13 @@ class Peer:
         """Models of the ring as they were at first, equal on all nodes."""
         torch.manual_seed(1)
         self.model = make_model(self.options)
-        self.averager = Averager(self.model, self.rank, self.options.nodes)
+        # To the left first on every node: else two nodes get both vectors at once, and two none.
+        self.averager = self.averager_with(-1, 1)
+
+    def averager_with(self, *places):
+        """With the nodes so many places on."""
+        near = [(self.rank + place) % self.options.nodes for place in places]
+        return Averager(self.model, list(dict.fromkeys(near)))
 
     def batch(self):
         size = self.options.batch
@@ -111,6 +117,12 @@ class Peer:
     def step_of(self, kind):
         if kind == "ring":
             return self.ring
+        if kind == "mix":
+            return self.averager.mix
+        if kind == "mix-all":
+            return self.averager_with(*range(1, self.options.nodes)).mix
+        if kind == "sum":
+            return lambda: dist.all_reduce(self.averager.x)
         if kind not in self.distributed:
             hook = kind.partition("-")[2]
             self.distributed[kind] = Distributed(self.options, hook)
