@@ -77,6 +77,9 @@ struct MixTerm {
   double span = 0;
   std::uint64_t pair = 0;  // the number of the pair on the edge, from 1, with Needs::in_order
   double theta = 1;        // the lesser step that the two ends allow; see codec/quality.h
+  // The lesser reach of the two ends; see combine/reach.h. 0: neither tells one. Nothing: the peer
+  // does not average this pair, and this node's own reach counts.
+  std::optional<double> reach = {};
 };
 
 // The two ends of an edge among the nodes that sum slices in a round, with Needs::in_slices.
@@ -195,10 +198,12 @@ struct Job {
   std::shared_ptr<const std::vector<std::string>> foundation;
 };
 
-// A peer's vector that was not mixed, and why: wrong size, not finite. Its weight went to self.
+// A peer's vector that was not mixed, and why: wrong size, not finite, far (combine/reach.h); its
+// weight went to self.
 struct Rejection {
   NodeId peer;
   std::string reason;
+  bool is_known = false;  // what is encoded against it can be decoded all the same
 };
 
 struct NeighborDistance {
@@ -266,6 +271,7 @@ struct Done {
   Payload offer;                       // empty when none was asked for
   std::vector<EdgeOffer> edge_offers;  // in its place, if each neighbour has one of its own
   bool is_offer = false;               // one was asked for
+  double reach = 0;                    // told with the offer; see combine/reach.h
   CodecReport codec = {};              // after the offer
   Payload snapshot;                    // the same; see optim/saved_state.h
   std::shared_ptr<const SavedState> saved;  // null when none was asked for

@@ -17,6 +17,7 @@ constexpr std::array kOuterKinds = {"none"sv, "nesterov"sv, "slowmo"sv};
 
 constexpr std::int64_t kStepsLimit = 1'000'000;
 constexpr std::int64_t kPartsLimit = 1000;
+constexpr std::size_t kLiarsLimit = 1000;
 constexpr double kPaceLimit = 1024;
 
 Result<std::optional<std::size_t>> parse_steps(const std::string& text) {
@@ -143,6 +144,14 @@ const Bindings<Options>& bindings() {
               Whole{1, kPartsLimit}, agreed,
               "the parts of a vector that take turns, one a round: peaks and rounds are so many "
               "times smaller, and the models come together as with so many local steps")
+        .bind("exchange.aggregation", at(&Options::aggregation, &Aggregation::rule),
+              OneRow<MixRule>{mix_rules()}, agreed,
+              help_of("how vectors of neighbours are averaged", mix_rules()))
+        .bind("exchange.liars", at(&Options::aggregation, &Aggregation::liars),
+              Whole{1, kLiarsLimit}, agreed,
+              "how many neighbours of a node may lie, with aggregation clip and trim; larger "
+              "contains more of them and slows the agreement of all. Below half of the neighbours, "
+              "or nothing is left; starling plan says how many a graph tolerates")
         .bind("exchange.overlap", &Options::overlap, kFlag, agreed,
               "with exchange.parts: a part travels while the trainer takes its next steps, and is "
               "averaged after them; hides the exchange, and asks for few rounds more")

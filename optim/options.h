@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/settings.h"
+#include "optim/aggregation.h"
 #include "optim/algorithms/registry.h"
 #include "optim/codec/wire_form.h"
 #include "optim/job.h"
@@ -45,10 +46,11 @@ struct Options {
   double relaxation = 0.5;                           // alpha of ADMM
   std::size_t batch_size = 32;                       // 0: all samples
   WireForm codec = {.format = format_named("f32")};  // without segments
-  bool overlap = false;                              // steps go on while vectors travel
+  Aggregation aggregation;
+  bool overlap = false;  // steps go on while vectors travel
   // A node weighs by its steps in a round, over those of a node of pace 1. The caller fills it in.
   bool weighs_steps = false;
-  std::uint64_t seed = 1;              // of the initial parameters: the same on every node
+  std::uint64_t seed = 1;                  // of the initial parameters: the same on every node
   std::size_t evaluation_samples = 2'000;  // 0: all
 };
 

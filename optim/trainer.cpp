@@ -269,6 +269,7 @@ class TypedTrainer final : public Trainer {
     done.offer = std::move(made.vector);
     done.edge_offers = std::move(made.of_edge);
     done.codec = made.codec;
+    done.reach = made.reach;
   }
 
   void absorb(const Job& job, Done& done) {

@@ -136,14 +136,19 @@ std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& 
   const optim::Format* format = world_->options().format;
   if (!format || format->width < sizeof(float)) return std::nullopt;
   const Vector own = world_->trainer(node).parameters();
-  if (own.empty() || own.size() > kNumbersLimit) return std::nullopt;
+  const optim::Aggregation& aggregation = world_->options().aggregation;
+  if (own.empty() || own.size() > kNumbersLimit || aggregation.rule->is_trimmed)
+    return std::nullopt;
   Vector x = own;
   for (const optim::MixTerm& term : job.mix) {
     const Vector theirs = decode(*format, term.theirs, own.size());
     if (theirs.empty()) continue;
     const Vector given = decode(*format, term.own, own.size());
     if (given.empty()) continue;
-    for (std::size_t k = 0; k < x.size(); ++k) x[k] += term.weight * (theirs[k] - given[k]);
+    const double reach = term.reach.value_or(0);
+    const double weight =
+        term.weight * (reach > 0 ? std::min(1.0, reach / distance(theirs, given)) : 1);
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] += weight * (theirs[k] - given[k]);
   }
   return x;
 }

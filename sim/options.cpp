@@ -71,6 +71,10 @@ void bind_run(Bindings<Options>& all) {
       .bind("sim.relays", &Options::relays, Whole{0, static_cast<std::int64_t>(kMembersLimit) - 1},
             own,
             "number of nodes, the first ones, that have no data and only average; fewer than all")
+      .bind("sim.lie", &Options::lie, OneRow<Lie>{lies()}, own,
+            help_of("what liars send in place of their vectors", lies()))
+      .bind("sim.liars", &Options::liars, Whole{1, static_cast<std::int64_t>(kMembersLimit) - 1},
+            own, "number of nodes that tell sim.lie, the last ones; fewer than all")
       .bind("sim.seconds", &Options::limit, Real{0, 1e9}, own,
             "virtual time after which the simulation stops, s")
       .bind("sim.chaos", of(&Phases::chaos), Real{0, 1e6}, own,

@@ -11,7 +11,9 @@
 #include "base/settings.h"
 #include "base/time.h"
 #include "gossip/options.h"
+#include "optim/options.h"
 #include "optim/trainer.h"
+#include "sim/lies.h"
 #include "sim/network.h"
 
 namespace starling::sim {
@@ -55,6 +57,9 @@ struct Options {
   gossip::Options base;
   // Of the vectors that nodes exchange, for the ledger; null: it cannot read them.
   const optim::Format* format = nullptr;
+  optim::Aggregation aggregation = {};  // of the nodes, for the ledger
+  const Lie* lie = lie_named("none");
+  std::size_t liars = 1;  // that tell it, the last nodes
 };
 
 // Makes the trainer of node-<index>, whenever that starts; of a relay, by optim::make_relay(). Its

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <utility>
 
 #include "sim/checker.h"
+#include "sim/liar.h"
 #include "sim/trace.h"
 
 namespace starling::sim {
@@ -70,6 +72,9 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer, const Lis
   options.base.expect_patience = gossip::Options().expect_patience;  // as under `up`
   World world(options, std::move(make_trainer));
   Checker checker(world);
+  std::deque<Liar> liars;
+  for (std::size_t node = options.nodes; options.lie->vector && liars.size() < options.liars;)
+    liars.emplace_back(world, --node, *options.lie);
   gossip::Series series;
   std::size_t finished = 0;
   world.observe([&](std::size_t node, const gossip::Output& output) {

@@ -227,6 +227,39 @@ void check_overlap(const gossip::Options& node, const optim::Options& training, 
         "auto follow; use false, or a number and i4");
 }
 
+// Whether neighbours' vectors can be compared, and their differences shortened, as the rule does.
+void check_aggregation(const gossip::Options& node, const optim::Options& training,
+                       Reader& reader) {
+  const optim::MixRule& rule = *training.aggregation.rule;
+  const AlgorithmRow& algorithm = *training.algorithm;
+  const optim::Coding& coding = training.codec.coding;
+  const auto refuse = [&](std::string_view what, std::string_view why, std::string_view instead) {
+    reader.mistake("exchange.aggregation", fmt::format("{} {}; use {}", what, why, instead));
+  };
+  if (rule.is_plain) return;
+  if (!algorithm.distance_refusal.empty())
+    return refuse(algorithm.name, algorithm.distance_refusal, "mean, or algorithm ed or gt");
+  if (node.schedule->is_in_slices)
+    return refuse(node.schedule->name, "shows no node the whole vector of another",
+                  "mean, or schedule rounds");
+  if (coding.parts > 1)
+    return refuse("exchange.parts", "compares one part of a vector with another",
+                  "mean, or exchange.parts = 1");
+  if (!rule.is_trimmed) return;
+  if (algorithm.is_exact)
+    return refuse(algorithm.name,
+                  "is exact only where both ends of an edge count the same difference",
+                  "clip, or algorithm dpsgd");
+  if (node.schedule->is_pairwise || node.schedule->is_matched)
+    return refuse(node.schedule->name,
+                  "averages with one neighbour at a time, of which nothing "
+                  "would be left",
+                  "clip, or schedule rounds");
+  if (coding.is_of_differences())
+    refuse(to_string(training.codec), "is decoded step by step, and trim needs whole vectors",
+           "clip, or codec bf16");
+}
+
 }  // namespace
 
 // In a matching an edge is used in few rounds, so that its vectors change much in between.
@@ -255,6 +288,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   check_missing(node, algorithm, reader);
   check_codec(node, training, reader);
   check_overlap(node, training, reader);
+  check_aggregation(node, training, reader);
   if (node.schedule->is_matched && node.topology.kind == topology::Kind::exponential)
     return reader.mistake("topology.kind",
                           fmt::format("its edges lead one way, and partners exchange both ways in "

@@ -24,6 +24,11 @@ double EdgeLedger::Pair::theta() const {
   return 1 - static_cast<double>(damping) / static_cast<double>(kDampingOne);
 }
 
+double EdgeLedger::Pair::reach() const {
+  if (own.reach <= 0 || theirs.reach <= 0) return std::max(own.reach, theirs.reach);
+  return std::min(own.reach, theirs.reach);
+}
+
 std::size_t EdgeLedger::waiting() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(sent_.kept(), [](const auto& item) { return !item.second.is_mixed; }));

@@ -39,6 +39,8 @@ class EdgeLedger {
     double span() const;
     // The smaller of both ends; see Round::damping.
     double theta() const;
+    // The lesser one that is told; see Round::reach.
+    double reach() const;
   };
 
   // The vectors that this end has sent, and those that have come from the peer.

@@ -235,7 +235,8 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
                      .edge = item.edge,
                      .span = pair.span(),
                      .pair = pair.index,
-                     .theta = is_left_out ? 0 : pair.theta()});
+                     .theta = is_left_out ? 0 : pair.theta(),
+                     .reach = pair.reach()});
   }
   return terms;
 }
@@ -390,7 +391,8 @@ void Exchange::note(Time now, const optim::Done& done) {
   if (options_.needs.overlaps && done.stats.path > 0) offering_.stepped(done.stats.path);
   // What is encoded against earlier vectors cannot go on without one of them.
   if (options_.needs.in_order)
-    for (const optim::Rejection& item : done.rejections) sessions_.reject(now, item.peer);
+    for (const optim::Rejection& item : done.rejections)
+      if (!item.is_known) sessions_.reject(now, item.peer);
 }
 
 // For unpaired vectors the ends need to agree on the round only.

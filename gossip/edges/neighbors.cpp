@@ -11,6 +11,8 @@ namespace {
 
 // With a neighbour, before people are warned. Fewer: a chance of the first rounds is reported.
 constexpr std::uint64_t kEqualRounds = 5;
+// So many vectors that are averaged end the news that one was refused.
+constexpr int kRefusalNews = 16;
 
 // A neighbour is late only after its patience, even if a quorum went on without it.
 bool is_overdue(Time now, const Wait& wait, const StreamView& stream) {
@@ -216,6 +218,21 @@ std::optional<NodeId> Neighbors::end_round(Time now, const Wait& wait, const Lin
 
 // ---------------------------------------------------------------- for people
 
+namespace {
+
+// Of a reason of optim::Rejection; empty where the fault is not the neighbour's.
+std::string_view refusal_text(std::string_view reason) {
+  constexpr std::pair<std::string_view, std::string_view> kTexts[] = {
+      {"not finite", "they hold a number that is not finite"},
+      {"size", "they have another size than this node's"},
+      {"encoding", "they cannot be decoded"},
+      {"far", "they lie far beyond this node's and all others"}};
+  const auto found = std::ranges::find(kTexts, reason, [](const auto& text) { return text.first; });
+  return found == std::end(kTexts) ? std::string_view() : found->second;
+}
+
+}  // namespace
+
 void Neighbors::note(const optim::Done& done) {
   for (const optim::NeighborDistance& item : done.stats.distances) {
     Neighbor* neighbor = find(item.peer);
@@ -223,13 +240,30 @@ void Neighbors::note(const optim::Done& done) {
     EdgeStatus& status = neighbor->status;
     status.distance = item.distance;
     status.equal_rounds = item.distance == 0 && loop_moved_ ? status.equal_rounds + 1 : 0;
+    if (++neighbor->since_refusal >= kRefusalNews) neighbor->refusal.clear();
   }
   if (done.stats.steps > 0) loop_moved_ = done.stats.loop_moved;
-  for (const optim::Rejection& item : done.rejections)
-    if (Neighbor* neighbor = find(item.peer)) ++neighbor->status.rejected[item.reason];
+  for (const optim::Rejection& item : done.rejections) {
+    Neighbor* neighbor = find(item.peer);
+    if (!neighbor) continue;
+    ++neighbor->status.rejected[item.reason];
+    neighbor->refusal = item.reason;
+    neighbor->since_refusal = 0;
+  }
 }
 
 std::vector<std::string> Neighbors::warnings(const Links& links) const {
+  std::vector<std::string> all;
+  for (const auto& [peer, link] : links.all())
+    if (const std::string what = known(peer).refusal; !refusal_text(what).empty())
+      all.push_back(
+          fmt::format("vectors of {} are not averaged: {}", link.name, refusal_text(what)));
+  std::ranges::sort(all, natural_less);
+  std::ranges::move(equal_trainers(links), std::back_inserter(all));
+  return all;
+}
+
+std::vector<std::string> Neighbors::equal_trainers(const Links& links) const {
   std::vector<std::string> names;
   for (const auto& [peer, link] : links.all())
     if (const auto found = all_.find(peer);

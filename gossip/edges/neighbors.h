@@ -46,6 +46,8 @@ struct Neighbor {
   bool is_doubted = false;  // the peer was doubted in this round
   // ---- for people
   bool averaged = false;   // with the peer, at least once
+  std::string refusal;     // why its last vector that was refused was; empty: none of the last few
+  int since_refusal = 0;   // its vectors that were averaged since then
   LinkMeter meter;         // of the peer's vectors
   EdgeStatus status = {};  // the part counted here; statuses() completes it
 
@@ -98,7 +100,8 @@ class Neighbors {
   // ---- for people
   // Records the trainer's findings about the neighbours' vectors.
   void note(const optim::Done& done);
-  // Names a neighbour whose trainer seems to draw the same batches as this node's.
+  // Names neighbours whose vectors are refused, and one whose trainer seems to draw the same
+  // batches as this node's.
   std::vector<std::string> warnings(const Links& links) const;
   // Reports neighbours averaged with for the first time, in `round`.
   void tell_first(std::uint64_t round, const Links& links, Outbox& out);
@@ -115,6 +118,7 @@ class Neighbors {
     std::uint64_t round;  // the last one that it has finished
   };
   const Neighbor& known(NodeId peer) const;
+  std::vector<std::string> equal_trainers(const Links& links) const;
   Duration patience(const Neighbor& neighbor) const;
   void ask(Time now, const Wait& wait, const Links& links, Outbox& out);
   std::vector<NodeId> doubt(Time now, const Wait& wait);

@@ -20,7 +20,11 @@ struct Offering {
   // Takes what the trainer offers in `round`. `share`: what this node allows each pair; `probe`:
   // see MixingMeter.
   void begin(std::uint64_t round, optim::Done& done, double share, std::uint64_t probe) {
-    vector = {.round = round, .share = share, .payload = std::move(done.offer), .probe = probe};
+    vector = {.round = round,
+              .share = share,
+              .payload = std::move(done.offer),
+              .probe = probe,
+              .reach = done.reach};
     payload_bytes = vector.payload.size();
     of_edge.clear();
     owes_means = true;
@@ -36,6 +40,7 @@ struct Offering {
     vector.payload = std::move(done.offer);
     payload_bytes = vector.payload.size();
     vector.probe = probe;
+    vector.reach = done.reach;
     of_edge.clear();
     for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
   }

@@ -10,6 +10,7 @@ void EdgeVector::write(Round& message) const {
   message.span = span;
   message.probe = probe;
   message.damping = damping;
+  message.reach = reach;
 }
 
 std::uint64_t SendWindow::offer(EdgeVector vector) {

@@ -233,7 +233,8 @@ bool Sessions::take_in(Session& session, const Round& message, Payload payload) 
                                                .span = message.span,
                                                .payload = std::move(payload),
                                                .probe = message.probe,
-                                               .damping = message.damping});
+                                               .damping = message.damping,
+                                               .reach = message.reach});
   if (ledger.received().up_to() != received) session.partial = 0;
   ledger.announced(message.offered);
   if (message.closes) ledger.closed_at(message.offered);

@@ -209,6 +209,9 @@ struct Round {
   // With a codec that loses something, by how much the sender shortens the pair's step, in parts of
   // kDampingOne: theta = 1 - damping / kDampingOne, and the smaller theta of the two ends counts.
   std::uint64_t damping = 0;
+  // How far the vector may lie from the receiver's and count in full; the lesser of the two ends'
+  // counts (optim/combine/reach.h). 0: it tells none.
+  double reach = 0;
   std::vector<float> flow = {}, estimate = {};
 };
 

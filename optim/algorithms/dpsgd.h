@@ -23,7 +23,7 @@ class Dpsgd final : public Algorithm<S> {
  public:
   Dpsgd(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options,
         const WireForm& form)
-      : x_(x, pool, form), outer_(options, x.size()) {}
+      : x_(x, pool, form, options.aggregation), outer_(options, x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(const EdgeLives& lives) override { x_.keep(lives); }
@@ -51,9 +51,9 @@ class Dpsgd final : public Algorithm<S> {
 template <class S>
 class DpsgdPipelined final : public Algorithm<S> {
  public:
-  DpsgdPipelined(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options&,
-                 const WireForm& form)
-      : x_(x, pool, form), u_(x.size()) {}
+  DpsgdPipelined(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
+                 const Options& options, const WireForm& form)
+      : x_(x, pool, form, options.aggregation), u_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(const EdgeLives& lives) override { x_.keep(lives); }

@@ -28,7 +28,9 @@ class ExactDiffusion final : public Algorithm<S> {
  public:
   ExactDiffusion(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
                  const Options& options, const WireForm& form)
-      : share_(options.algorithm->needs.mixing_share), x_(x, pool, form), flows_(x.size()) {}
+      : share_(options.algorithm->needs.mixing_share),
+        x_(x, pool, form, options.aggregation),
+        flows_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(const EdgeLives& lives) override {

@@ -24,9 +24,9 @@ namespace starling::optim {
 template <class S>
 class Extra final : public Algorithm<S> {
  public:
-  Extra(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options&,
+  Extra(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options,
         const WireForm& form)
-      : x_(x, pool, form), u_(x.size()), flows_(x.size()) {}
+      : x_(x, pool, form, options.aggregation), u_(x.size()), flows_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(const EdgeLives& lives) override {

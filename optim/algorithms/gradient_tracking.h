@@ -21,9 +21,11 @@ namespace starling::optim {
 template <class S>
 class GradientTracking final : public Algorithm<S> {
  public:
-  GradientTracking(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options&,
-                   const WireForm& form)
-      : size_(x.size()), offered_(with_room(x), pool, form), flows_(x.size()) {}
+  GradientTracking(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
+                   const Options& options, const WireForm& form)
+      : size_(x.size()),
+        offered_(with_room(x), pool, form, options.aggregation),
+        flows_(x.size()) {}
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
   void follow(const EdgeLives& lives) override {

@@ -24,7 +24,7 @@ class NoLoCo final : public Algorithm<S> {
   NoLoCo(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options,
          const WireForm& form)
       : size_(x.size()),
-        offered_(with_room(x), pool, form),
+        offered_(with_room(x), pool, form, options.aggregation),
         before_(x.size()),
         v_(x.size()),
         alpha_(static_cast<S>(options.outer_learning_rate.value_or(0.7))),

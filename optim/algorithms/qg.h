@@ -21,7 +21,7 @@ class QuasiGlobal final : public Algorithm<S> {
  public:
   QuasiGlobal(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options,
               const WireForm& form)
-      : x_(x, pool, form),
+      : x_(x, pool, form, options.aggregation),
         before_(x.size()),
         m_(x.size()),
         beta_(static_cast<S>(options.momentum)) {}

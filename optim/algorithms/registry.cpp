@@ -126,6 +126,7 @@ constexpr AlgorithmRow kRows[] = {
      .optimizers = {Allowed::sgd, "solves a problem of its own in each round", "gt"},
      .loop = LoopDuty::serve_gradients,
      .outer_refusal = "solves a problem of its own in each round",
+     .distance_refusal = "exchanges duals of edges, which are no models to be compared",
      .varying_steps_refusal = "solves a problem of its own in each round",
      .choice = {.rank = 2, .tolerates_delay = true},
      .make = kMake<Admm>},

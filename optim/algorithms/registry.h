@@ -76,6 +76,8 @@ struct AlgorithmRow {
   std::string_view mixed_rounds_instead = {};
   // Not empty: why its limit is wrong with an outer step (optim.outer).
   std::string_view outer_refusal = {};
+  // Not empty: why the distance of a neighbour's vector says nothing, so that none is shortened.
+  std::string_view distance_refusal = {};
   // Not empty: why the number of local steps must be the same in every round.
   std::string_view varying_steps_refusal = {};
   AutoRule choice = {};

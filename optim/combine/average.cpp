@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "optim/combine/trimmer.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
@@ -15,16 +16,29 @@ std::optional<Channel<S>> channel_of(const WireForm& form, std::size_t size) {
   return Channel<S>(form, model > 0 ? size / model : 1);
 }
 
+// For people.
+void name_refused(std::span<const MixTerm> terms, MixResult& result) {
+  for (std::size_t k = 0; k < result.mixed.size(); ++k)
+    if (result.factors[k] == 0)
+      result.rejections.push_back({terms[result.mixed[k]].peer, "far", true});
+}
+
 }  // namespace
 
 template <class S>
-Average<S>::Average(std::span<const S> s, std::shared_ptr<BufferPool> pool, const WireForm& form)
-    : s_(s, std::move(pool)), format_(form.format), channel_(channel_of<S>(form, s.size())) {
+Average<S>::Average(std::span<const S> s, std::shared_ptr<BufferPool> pool, const WireForm& form,
+                    const Aggregation& aggregation)
+    : s_(s, std::move(pool)),
+      format_(form.format),
+      reach_(aggregation),
+      compares_(form.coding.parts == 1),
+      channel_(channel_of<S>(form, s.size())) {
   if (form.coding.in_slices) slices_.emplace(*form.format, s.size());
 }
 
 template <class S>
 void Average<S>::keep(const EdgeLives& lives) {
+  reach_.keep(lives.open);
   if (!channel_ && !slices_) return;
   std::vector<std::uint64_t> edges(lives.open.begin(), lives.open.end());
   edges.insert(edges.end(), lives.ending.begin(), lives.ending.end());
@@ -35,8 +49,8 @@ void Average<S>::keep(const EdgeLives& lives) {
 template <class S>
 Offer Average<S>::offer(std::span<const EdgePlace> to) {
   if (slices_) return {.of_edge = slices_->offer(to, s_, wire_)};
-  if (!channel_) return {.vector = sent_ = encode(*format_, s_, wire_)};
-  Offer offer;
+  if (!channel_) return {.vector = sent_ = encode(*format_, s_, wire_), .reach = reach_.told()};
+  Offer offer{.reach = reach_.told()};
   for (const EdgePlace& place : to)
     offer.of_edge.push_back(offer_over(*channel_, place, s_.values(), wire_));
   offer.codec = report_of(*channel_);
@@ -46,19 +60,34 @@ Offer Average<S>::offer(std::span<const EdgePlace> to) {
 template <class S>
 MixResult Average<S>::absorb(std::span<const MixTerm> terms, const Counts& counts) {
   if (slices_) return absorb_slices(terms, counts);
-  if (channel_) return absorb_encoded(terms, counts);
+  MixResult result = channel_ ? absorb_encoded(terms, counts) : absorb_whole(terms, counts);
+  name_refused(terms, result);
+  return result;
+}
+
+template <class S>
+MixResult Average<S>::absorb_whole(std::span<const MixTerm> terms, const Counts& counts) {
   if (terms.empty()) return {};
   // No neighbour needs what was sent from here on: the sessions keep what they may send again.
   const Payload sent = sent_.empty() ? terms.front().own : std::exchange(sent_, {});
-  MixResult result = mix(s_, sent, terms, *format_, counts ? nullptr : room_of(terms));
-  for (const std::size_t place : result.mixed) {
-    const auto count = counts ? counts(terms[place]) : std::nullopt;
+  const Aggregation& aggregation = reach_.aggregation();
+  if (aggregation.rule->is_trimmed) return trim(s_.edit(), terms, *format_, aggregation.liars);
+  const auto shorten = [this](std::span<const Apart> pairs) { return factors(pairs); };
+  MixResult result = mix(s_, sent, terms, *format_, shorten, counts ? nullptr : room_of(terms));
+  for (std::size_t k = 0; k < result.mixed.size(); ++k) {
+    const MixTerm& term = terms[result.mixed[k]];
+    const auto count = counts ? counts(term) : std::nullopt;
     if (!count) continue;
-    MixTerm counted = terms[place];
-    counted.weight = count->factor;
+    MixTerm counted = term;
+    counted.weight = count->factor * result.factors[k];
     accumulate(count->flow, s_.size() - count->flow.size(), counted, *format_);
   }
   return result;
+}
+
+template <class S>
+std::vector<double> Average<S>::factors(std::span<const Apart> pairs) {
+  return reach_.factors(pairs, [this] { return std::sqrt(squared_norm(s_.values())); });
 }
 
 // The only neighbour's vector, if nothing but the term holds it: the result may overwrite it.
@@ -92,16 +121,23 @@ MixResult Average<S>::absorb_encoded(std::span<const MixTerm> terms, const Count
     }
     const auto count = counts ? counts(of_part(term)) : std::nullopt;
     double squared = 0;
+    for (const auto& [first, difference] : pieces) squared += squared_norm(difference);
+    const double distance = std::sqrt(squared);
+    const Apart pair{&term, distance};
+    const double shortened =
+        term.weight > 0 && compares_ ? factors(std::span(&pair, 1)).front() : 1;
     for (const auto& [first, difference] : pieces) {
-      squared += squared_norm(difference);
       if (!(term.weight > 0)) continue;
-      axpy(static_cast<S>(term.weight), difference, s.subspan(first, difference.size()));
+      axpy(static_cast<S>(term.weight * shortened), difference,
+           s.subspan(first, difference.size()));
       if (!count || first < s.size() - count->flow.size()) continue;
       const std::size_t at = first - (s.size() - count->flow.size());
-      axpy(static_cast<S>(count->factor), difference, count->flow.subspan(at, difference.size()));
+      axpy(static_cast<S>(count->factor * shortened), difference,
+           count->flow.subspan(at, difference.size()));
     }
-    result.distances.push_back({term.peer, std::sqrt(squared)});
+    result.distances.push_back({term.peer, distance});
     result.mixed.push_back(place);
+    result.factors.push_back(shortened);
   }
   return result;
 }

@@ -2,7 +2,7 @@
 //   s+ = s + sum_j w_ij (s_j - s_i) ,   where s_i is s as sent (mixer.h).
 // With a compressor s_j - s_i is the D of the edge's channel (channel.h), each neighbour has a
 // vector of its own, and w_ij is times theta. In slices (slices.h) a round absorbs twice: what is
-// summed for others, and the means.
+// summed for others, and the means; otherwise what lies beyond the reach counts for less (reach.h).
 #pragma once
 
 #include <functional>
@@ -15,6 +15,7 @@
 #include "optim/codec/channel.h"
 #include "optim/codec/codec.h"
 #include "optim/combine/mixer.h"
+#include "optim/combine/reach.h"
 #include "optim/combine/slices.h"
 #include "optim/vector/shared_vector.h"
 
@@ -25,6 +26,7 @@ struct Offer {
   Payload vector = {};
   std::vector<EdgeOffer> of_edge = {};
   CodecReport codec = {};
+  double reach = 0;  // see reach.h
 };
 
 // s, encoded for one edge.
@@ -58,7 +60,8 @@ class Average {
  public:
   // s is one vector of the form's segments or several after another. The pool reuses buffers only
   // if it serves vectors of one size.
-  Average(std::span<const S> s, std::shared_ptr<BufferPool> pool, const WireForm& form);
+  Average(std::span<const S> s, std::shared_ptr<BufferPool> pool, const WireForm& form,
+          const Aggregation& aggregation = {});
 
   std::span<const S> values() const { return s_.values(); }
   // The numbers, to be changed. Payloads that were sent do not change.
@@ -77,11 +80,15 @@ class Average {
  private:
   std::shared_ptr<std::byte> room_of(std::span<const MixTerm> terms) const;
   MixTerm of_part(const MixTerm& term);
+  MixResult absorb_whole(std::span<const MixTerm> terms, const Counts& counts);
   MixResult absorb_encoded(std::span<const MixTerm> terms, const Counts& counts);
   MixResult absorb_slices(std::span<const MixTerm> terms, const Counts& counts);
+  std::vector<double> factors(std::span<const Apart> pairs);
 
   SharedVector<S> s_;
   const Format* format_;
+  Reach reach_;
+  bool compares_;  // distances: one part of a vector may differ more than another
   std::optional<Channel<S>> channel_;
   std::optional<Slices<S>> slices_;
   BufferPool wire_;  // for encoded vectors, whose size differs

@@ -1,5 +1,6 @@
 #include "optim/combine/mixer.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -21,6 +22,8 @@ static_assert(kMixTile <= kTile);
 struct Pair {
   const MixTerm* term;
   const Payload* earlier;
+  double distance = 0;  // of the two vectors of the pair
+  double factor = 1;    // on its weight
 };
 
 // Whether both share the same bytes, not only equal ones.
@@ -31,7 +34,7 @@ bool is_same(const Payload& a, const Payload& b) {
 }
 
 Pair pair_of(const MixTerm& term, const Payload& sent) {
-  return {&term, is_same(term.own, sent) ? nullptr : &term.own};
+  return {.term = &term, .earlier = is_same(term.own, sent) ? nullptr : &term.own};
 }
 
 // One pass with the given pairs, from x to `out`; returns ||theirs_j - s||^2 of each, not finite
@@ -44,14 +47,14 @@ std::vector<double> pass(std::span<const S> x, const Payload* sent, const std::v
                          const Format& format, std::span<S> out) {
   std::vector<VectorReader<S>> readers;
   PullSources<S> from;
-  for (const auto& [term, earlier] : pairs) {
-    readers.emplace_back(format, term->theirs);
-    from.weights.push_back(static_cast<S>(term->weight));
+  for (const Pair& pair : pairs) {
+    readers.emplace_back(format, pair.term->theirs);
+    from.weights.push_back(static_cast<S>(pair.term->weight * pair.factor));
   }
-  for (const auto& [term, earlier] : pairs) {
-    if (!earlier) continue;
-    readers.emplace_back(format, *earlier);
-    from.weights.push_back(static_cast<S>(-term->weight));
+  for (const Pair& pair : pairs) {
+    if (!pair.earlier) continue;
+    readers.emplace_back(format, *pair.earlier);
+    from.weights.push_back(static_cast<S>(-pair.term->weight * pair.factor));
   }
   const std::size_t count = readers.size();
   std::vector<double> squared(count);
@@ -97,6 +100,49 @@ std::size_t drop_not_finite(std::vector<Pair>& pairs, const std::vector<double>&
   return kept.size() - pairs.size();
 }
 
+// ||a - b||^2, of two vectors on the wire.
+template <class S>
+double squared_between(const Payload& a, const Payload& b, std::size_t size, const Format& format) {
+  VectorReader<S> a_reader(format, a), b_reader(format, b);
+  std::array<S, kMixTile> a_scratch, b_scratch;
+  double squared = 0;
+  for (std::size_t start = 0; start < size; start += kMixTile) {
+    const std::size_t count = std::min(kMixTile, size - start);
+    squared += squared_distance(a_reader.next(std::span(a_scratch).first(count)),
+                                b_reader.next(std::span(b_scratch).first(count)));
+  }
+  return squared;
+}
+
+// Measures the pairs, of which ||theirs_j - s||^2 is known, and shortens them. Returns whether a
+// weight has changed.
+template <class S>
+bool shorten_pairs(std::vector<Pair>& pairs, const std::vector<double>& squared, std::size_t size,
+                   const Format& format, const Shorten& shorten) {
+  std::vector<Apart> apart;
+  for (std::size_t j = 0; j < pairs.size(); ++j) {
+    Pair& pair = pairs[j];
+    pair.distance = std::sqrt(
+        pair.earlier && shorten ? squared_between<S>(pair.term->theirs, *pair.earlier, size, format)
+                                : squared[j]);
+    apart.push_back({pair.term, pair.distance});
+  }
+  bool has_changed = false;
+  const std::vector<double> factors =
+      shorten ? shorten(apart) : std::vector<double>(pairs.size(), 1);
+  for (std::size_t j = 0; j < pairs.size(); ++j) {
+    has_changed = has_changed || factors[j] != pairs[j].factor;
+    pairs[j].factor = factors[j];
+  }
+  return has_changed;
+}
+
+// to = x + factor (to - x): the average with one neighbour, shortened afterwards.
+template <class S>
+void pull_back(std::span<const S> x, S factor, std::span<S> to) {
+  for (std::size_t k = 0; k < x.size(); ++k) to[k] = x[k] + factor * (to[k] - x[k]);
+}
+
 // Whether every number that was sent is finite.
 template <class S>
 bool is_finite(const Payload& sent, std::size_t size, const Format& format) {
@@ -113,7 +159,7 @@ bool is_finite(const Payload& sent, std::size_t size, const Format& format) {
 
 template <class S>
 MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms,
-              const Format& format, std::shared_ptr<std::byte> room) {
+              const Format& format, const Shorten& shorten, std::shared_ptr<std::byte> room) {
   ENSURE(fits(format, sent, x.size()), "what was sent has the size of the model");
   MixResult result;
   std::vector<Pair> sound;
@@ -124,21 +170,29 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
       result.rejections.push_back({term.peer, "size"});
   }
   const Payload* own = x.is_shown_by(sent) ? nullptr : &sent;
-  std::vector<double> squared;
-  // Mixes again, in rare cases, without the neighbours whose numbers are not finite.
+  // The result may not overwrite a vector that the distance is still to be taken from.
+  if (std::ranges::any_of(sound, [](const Pair& pair) { return pair.earlier != nullptr; }))
+    room.reset();
+  // Mixes again without the neighbours whose numbers are not finite, and where weights change.
   bool is_mixed = false;
-  while (!sound.empty() && !is_mixed)
+  while (!sound.empty() && !is_mixed) {
+    const bool is_in_place = room != nullptr;
     is_mixed = x.replace(
         [&](std::span<const S> from, std::span<S> to) {
-          squared = pass(from, own, sound, format, to);
-          return drop_not_finite(sound, squared, result.rejections) == 0;
+          const std::vector<double> squared = pass(from, own, sound, format, to);
+          if (drop_not_finite(sound, squared, result.rejections) > 0) return false;
+          if (!shorten_pairs<S>(sound, squared, from.size(), format, shorten)) return true;
+          if (is_in_place) pull_back(from, static_cast<S>(sound.front().factor), to);
+          return is_in_place;
         },
         std::exchange(room, nullptr));
+  }
   if (sound.empty() && !result.rejections.empty() && !is_finite<S>(sent, x.size(), format))
     for (Rejection& rejection : result.rejections) rejection.reason = "own vector not finite";
-  for (std::size_t j = 0; j < sound.size(); ++j) {
-    result.distances.push_back({sound[j].term->peer, std::sqrt(squared[j])});
-    result.mixed.push_back(static_cast<std::size_t>(sound[j].term - terms.data()));
+  for (const Pair& pair : sound) {
+    result.distances.push_back({pair.term->peer, pair.distance});
+    result.mixed.push_back(static_cast<std::size_t>(pair.term - terms.data()));
+    result.factors.push_back(pair.factor);
   }
   return result;
 }
@@ -161,8 +215,8 @@ void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const
 template void accumulate(std::span<float>, std::size_t, const MixTerm&, const Format&);
 template void accumulate(std::span<double>, std::size_t, const MixTerm&, const Format&);
 template MixResult mix(SharedVector<float>&, const Payload&, std::span<const MixTerm>,
-                       const Format&, std::shared_ptr<std::byte>);
+                       const Format&, const Shorten&, std::shared_ptr<std::byte>);
 template MixResult mix(SharedVector<double>&, const Payload&, std::span<const MixTerm>,
-                       const Format&, std::shared_ptr<std::byte>);
+                       const Format&, const Shorten&, std::shared_ptr<std::byte>);
 
 }  // namespace starling::optim

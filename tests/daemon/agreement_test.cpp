@@ -57,6 +57,8 @@ std::map<std::string, Other> others() {
       {"exchange.staleness", {"5"}},
       {"exchange.missing", {"reuse"}},
       {"exchange.codec", {"f64"}},
+      {"exchange.aggregation", {"clip"}},
+      {"exchange.liars", {"2"}},
       {"exchange.parts", {"4", {{"optim.algorithm", "ed"}}}},
       {"exchange.overlap", {"true", {{"optim.algorithm", "ed"}, {"exchange.parts", "2"}}}},
       {"topology.kind", {"torus"}},

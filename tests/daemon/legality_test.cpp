@@ -215,3 +215,32 @@ TEST_CASE("An accuracy is no goal where the targets are numbers") {
   data.train.classes = 2;
   CHECK(daemon::validate_goal(*config, data));
 }
+
+TEST_CASE("Every rule of averaging is legal where the differences that it counts are there") {
+  for (const optim::MixRule& rule : optim::mix_rules())
+    for (const optim::AlgorithmRow& row : optim::algorithms()) {
+      const std::string text =
+          verdict({{"exchange.aggregation", std::string(rule.name)},
+                   {"optim.algorithm", std::string(row.name)},
+                   {"exchange.schedule", row.needs.is_pairwise ? "pairwise" : "rounds"}});
+      CAPTURE(rule.name);
+      CAPTURE(row.name);
+      CAPTURE(text);
+      const bool is_trim_refused = rule.is_trimmed && (row.is_exact || row.needs.is_pairwise);
+      CHECK(text.empty() == (rule.is_plain || (row.distance_refusal.empty() && !is_trim_refused)));
+    }
+  const std::pair<std::string, std::string> clip{"exchange.aggregation", "clip"};
+  const std::pair<std::string, std::string> trim{"exchange.aggregation", "trim"};
+  refuses({clip, {"optim.algorithm", "admm"}}, "duals", "use mean, or algorithm ed");
+  refuses({clip, {"optim.algorithm", "ed"}, {"exchange.parts", "2"}}, "one part", "parts = 1");
+  refuses({clip,
+           {"optim.algorithm", "dpsgd"},
+           {"exchange.schedule", "allreduce"},
+           {"topology.kind", "complete"}},
+          "whole vector", "schedule rounds");
+  refuses({trim, {"optim.algorithm", "gt"}}, "both ends", "use clip");
+  refuses({trim, {"optim.algorithm", "dpsgd"}, {"exchange.schedule", "matching"}},
+          "one neighbour at a time", "use clip");
+  refuses({trim, {"optim.algorithm", "dpsgd"}, {"exchange.codec", "i8"}}, "whole vectors",
+          "codec bf16");
+}

@@ -299,7 +299,7 @@ TEST_CASE("The result may overwrite the only vector that it is averaged with") {
     const MixTerm again{NodeId{7}, 0.25, encoded(theirs, f32), sent};
     const auto room = BufferPool::reopen(term.theirs);
     REQUIRE(room);
-    const MixResult result = mix(x, sent, std::span(&term, 1), f32, room);
+    const MixResult result = mix(x, sent, std::span(&term, 1), f32, {}, room);
     CHECK(result.rejections.size() == (is_sound ? 0 : 1));
     CHECK(mix(expected, sent, std::span(&again, 1), f32).mixed == result.mixed);
     CHECK(copy_of(x) == copy_of(expected));

@@ -90,4 +90,11 @@ bool allows(const LegalWay& way, const optim::WireForm& codec) {
          (way.algorithm->is_exact || !is_sparse(codec));
 }
 
+bool allows(const LegalWay& way, const optim::MixRule& rule) {
+  if (rule.is_plain) return true;
+  if (!way.algorithm->distance_refusal.empty() || way.schedule->is_in_slices) return false;
+  return !rule.is_trimmed ||
+         (!way.algorithm->is_exact && !way.schedule->is_pairwise && !way.schedule->is_matched);
+}
+
 }  // namespace starling::test

@@ -31,5 +31,7 @@ std::vector<std::string> compressed_forms();
 bool is_sparse(const optim::WireForm& codec);
 // Whether the way allows that codec.
 bool allows(const LegalWay& way, const optim::WireForm& codec);
+// Whether it allows that rule of averaging.
+bool allows(const LegalWay& way, const optim::MixRule& rule);
 
 }  // namespace starling::test

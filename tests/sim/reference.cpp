@@ -228,6 +228,7 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   options.base.local_steps = training.local_steps;
   options.base.encodings = encodings_of(training);
   options.format = readable_format(training.codec);
+  options.aggregation = training.aggregation;
   if (options.base.needs.is_pairwise) options.base.schedule = gossip::schedule_named("pairwise");
   return options;
 }

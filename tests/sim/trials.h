@@ -37,6 +37,7 @@ inline sim::Options compressed_trial() {
   const optim::Options training = compressed_training();
   trial.base.needs = needs_of(training);
   trial.format = readable_format(training.codec);
+  trial.aggregation = training.aggregation;
   return trial;
 }
 

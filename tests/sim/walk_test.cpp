@@ -171,3 +171,18 @@ TEST_CASE("Every algorithm ends in the optimum with every local optimizer that i
                       training, optim::is_linear(kind) ? 1e-4 : .05);
       }
 }
+
+TEST_CASE("Every legal way of averaging ends in the optimum by every rule of averaging") {
+  for (const char* codec : all_or_first<const char*>(1, {"f64", "i4"}))
+    for (const optim::MixRule& rule : optim::mix_rules())
+      for (const LegalWay& way : legal_ways()) {
+        optim::Options training = training_of(*way.algorithm);
+        training.codec = optim::wire_form_named(codec);
+        training.aggregation.rule = &rule;
+        if (rule.is_plain || !allows(way, rule) || !allows(way, training.codec)) continue;
+        if (rule.is_trimmed && training.codec.remembers()) continue;
+        LegalWay named = way;
+        named.name += fmt::format(" {} {}", rule.name, codec);
+        expect_to_end(named, training, 1e-6);
+      }
+}

@@ -54,7 +54,7 @@ clients/c:
 '
 # The files of a room that is not a folder; `models` is not `models/data`.
 declare -A files=(
-  [optim/job]='optim/job\.'
+  [optim/job]='optim/(job|aggregation)\.'
   [optim/registry]='optim/algorithms/registry\.h'
   [optim/options]='optim/(options|learning_rate|state)\.'
   [optim/trainer]='optim/(trainer|relay|saved_state)\.'

@@ -100,6 +100,20 @@ Result<void> add_trainers(Setup& setup, const Config& config, bool are_seeded) {
   return {};
 }
 
+// A liar reads all vectors.
+Result<void> check_liars(const sim::Options& options) {
+  if (!options.lie->vector) return {};
+  if (options.liars + options.relays >= options.nodes)
+    return fail("sim.liars = {}: expected fewer than the nodes that train, {}", options.liars,
+                options.nodes - options.relays);
+  if (!options.format)
+    return fail(
+        "sim.lie = {}: expected exchange.codec = native, f64, f32 or bf16, whose vectors a "
+        "liar can read",
+        options.lie->name);
+  return {};
+}
+
 Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario) {
   TRY(const std::int64_t given,
       whole_number("nodes", line.value("nodes").value_or("8"), 1, kMembersLimit));
@@ -127,6 +141,8 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
     return fail("sim.relays = {}: expected fewer than the nodes, {}", setup.options.relays, nodes);
   setup.options.base = config.node;
   setup.options.format = readable_format(config.learner.optim.codec);
+  setup.options.aggregation = config.learner.optim.aggregation;
+  TRY_DO(check_liars(setup.options));
   setup.algorithm_reason = config.algorithm_reason;
   setup.outer = config.learner.optim.outer;
   TRY(setup.seeds, read_seeds(line, setup.options.seed));

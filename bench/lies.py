@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""What one of 16 nodes that lies costs the others, by lie, topology and rule of averaging.
+
+    lies.py DATA [--rules mean clip] [--topologies ring torus random] [--lies 1e6 drift ...] [--rounds 300]
+                 [--SECTION.KEY=VALUE ...]
+
+Simulated nodes learn softmax regression on the files of MNIST in DATA, each on its share, with dpsgd;
+the last one sends lies (starling simulate --sim.lie). Printed are the mean accuracy of the 15 honest
+nodes and that of the worst of them, in percent, and how much less these are than without lies and
+with the rule mean. Other arguments are settings.
+"""
+import argparse
+import json
+import subprocess
+import sys
+
+from cluster import program
+
+NODES = 16
+COMMON = ["--optim.algorithm=dpsgd", "--optim.batch-size=32", "--optim.learning-rate=0.1"]
+SHAPES = {"ring": ["--topology.kind=ring"], "torus": ["--topology.kind=torus"],
+          "random": ["--topology.kind=random", "--topology.degree=6"],
+          "complete": ["--topology.kind=complete"]}
+
+
+def all_lies():
+    """The names that the program knows, from the error that lists them."""
+    found = subprocess.run([program(), "simulate", "--sim.lie=?"], capture_output=True, text=True)
+    names = found.stderr.split("one of")[-1].replace(",", " ").replace(".", " . ").split()
+    return [name for name in names if name not in ("none", "or", "and", ".")]
+
+
+def accuracies(options, rule, shape, lie):
+    command = [program(), "simulate", "-n", str(NODES), "--seed", "1", "--json", f"--data.path={options.data}",
+               f"--exchange.aggregation={rule}", f"--sim.lie={lie}", f"--stop.rounds={options.rounds}",
+               f"--eval.every={options.rounds}", *COMMON, *SHAPES[shape], *options.settings]
+    found = subprocess.run(command, capture_output=True, text=True)
+    if not found.stdout:
+        sys.exit(f"{' '.join(command)}\n{found.stderr}")
+    nodes = [node.get("accuracy") or 0 for node in json.loads(found.stdout)["nodes"][:NODES - 1]]
+    return 100 * sum(nodes) / len(nodes), 100 * min(nodes)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", help="folder of the files of MNIST")
+    parser.add_argument("--rules", nargs="+", default=["mean", "clip"])
+    parser.add_argument("--topologies", nargs="+", default=["ring", "torus", "random"], choices=list(SHAPES))
+    parser.add_argument("--lies", nargs="+", default=None)
+    parser.add_argument("--rounds", type=int, default=300)
+    options, options.settings = parser.parse_known_args()
+    print("| topology | rule | lie | mean, % | less | worst, % | less |\n|---|---|---|---|---|---|---|")
+    for shape in options.topologies:
+        clean = accuracies(options, "mean", shape, "none")
+        for rule in options.rules:
+            for lie in ["none", *(options.lies or all_lies())]:
+                mean, worst = accuracies(options, rule, shape, lie)
+                print(f"| {shape} | {rule} | {lie} | {mean:.1f} | {clean[0] - mean:.1f} | {worst:.1f} | "
+                      f"{clean[1] - worst:.1f} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

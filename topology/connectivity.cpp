@@ -1,0 +1,24 @@
+#include "topology/connectivity.h"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+
+#include "topology/spectrum.h"
+
+namespace starling::topology {
+
+std::optional<Connectivity> connectivity(const Graph& graph) {
+  const int n = graph.size();
+  if (graph.is_directed() || n < 2 || n > kDenseNodesLimit) return std::nullopt;
+  Eigen::MatrixXd laplacian = Eigen::MatrixXd::Zero(n, n);
+  for (int i = 0; i < n; ++i) {
+    laplacian(i, i) = graph.degree(i);
+    for (const int j : graph.in[static_cast<std::size_t>(i)]) laplacian(i, j) = -1;
+  }
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(laplacian);
+  const Eigen::VectorXd mode = solver.eigenvectors().col(1);
+  return Connectivity{.value = std::max(0.0, solver.eigenvalues()[1]),
+                      .entries = {mode.begin(), mode.end()}};
+}
+
+}  // namespace starling::topology
