@@ -15,7 +15,8 @@ optim/codec: base optim/vector
 optim/job: base
 optim/registry: base optim/vector optim/job
 optim/options: base optim/codec optim/job optim/registry
-optim/local: base optim/vector optim/job optim/options
+optim/privacy: base optim/options
+optim/local: base optim/vector optim/job optim/options optim/privacy
 optim/combine: base optim/vector optim/codec optim/job
 optim/algorithms: base optim/vector optim/job optim/registry optim/options optim/local optim/combine
 optim/trainer: base optim/*
@@ -66,7 +67,7 @@ declare -A files=(
 # Header pattern, then the files that may include it.
 heavy=(
   'msgpack'               '^gossip/wire/(archives\.h|wire\.cpp)$'
-  'sodium'                '^base/(secret|keys|base64url)\.cpp$'
+  'sodium'                '^base/(secret|keys|key_stream|base64url)\.cpp$'
   'boost/program_options' '^base/(ini|command_line)\.cpp$'
   'spdlog'                '^daemon/process/log\.cpp$'
   'zmq'                   '^daemon/process/(zmq_transport|wire|zap_handler|lock_test)\.(cpp|h)$'
