@@ -86,6 +86,7 @@ class TypedTrainer final : public Trainer {
     workload.schema = std::move(data.schema);
     workload.late_survey = std::move(data.late_survey);
     workload.needs_model = data.needs_model;
+    workload.privacy = data.privacy;
     return workload;
   }
 
@@ -325,6 +326,7 @@ class TypedTrainer final : public Trainer {
     done.stats.path = static_cast<double>(steps) * report.learning_rate.value_or(rate) / weight;
     done.stats.samples = report.batch_samples * steps;
     done.stats.loop_moved = report.loop_moved;
+    done.stats.privacy = report.privacy;
     done.stats.loss = report.loss;
     done.stats.gradient_norm = report.gradient_norm;
     done.stats.learning_rate = report.learning_rate.value_or(rate);

@@ -30,6 +30,7 @@ void Course::set_workload(const optim::Workload& workload) {
   run_.shard_description = workload.shard_description;
   run_.codec.vector_bytes = workload.vector_bytes;
   run_.codec.f32_bytes = workload.f32_bytes;
+  if (workload.privacy) run_.privacy = workload.privacy;
 }
 
 void Course::set_codec(const optim::CodecReport& report) {
@@ -40,6 +41,14 @@ void Course::set_codec(const optim::CodecReport& report) {
   if (report.vector_bytes > 0) codec.vector_bytes = report.vector_bytes;
 }
 
+void Course::set_steps(const optim::Stats& stats) {
+  run_.local_steps = stats.steps;
+  if (std::isfinite(stats.loss)) progress_.loss = stats.loss;
+  run_.loss = progress_.loss;
+  run_.learning_rate = stats.learning_rate;
+  if (stats.privacy) run_.privacy = stats.privacy;
+}
+
 void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox& out) {
   const optim::Stats& stats = done.stats;
   if (done.workload) set_workload(*done.workload);
@@ -47,12 +56,7 @@ void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox
   run_.samples += stats.samples;
   if (done.problem && !run_.problem) out.event(Event::Kind::problem, *done.problem);
   if (stats.steps > 0 || done.problem) run_.problem = done.problem;
-  if (stats.steps > 0) {
-    run_.local_steps = stats.steps;
-    if (std::isfinite(stats.loss)) progress_.loss = stats.loss;
-    run_.loss = progress_.loss;
-    run_.learning_rate = stats.learning_rate;
-  }
+  if (stats.steps > 0) set_steps(stats);
   if (done.is_offer) set_codec(done.codec);
   compute_ += stats.compute;
   evaluation_ += stats.evaluation;

@@ -207,6 +207,22 @@ double NetworkObjective<S>::loss_and_gradient(std::span<const S> x,
 }
 
 template <class S>
+double NetworkObjective<S>::clipped_gradient(std::span<const S> x,
+                                             std::span<const std::uint32_t> batch,
+                                             const optim::Clip& clip, std::span<S> gradient) {
+  ENSURE(network_ && x.size() == this->dimension() && gradient.size() == this->dimension(),
+         "a gradient is as long as the parameters");
+  std::ranges::fill(gradient, S{0});
+  if (!batch.empty())
+    for_each_block(share_.batch(batch), [&](const Block<S>& block, bool first) {
+      network_->add_clipped_gradient(x, block, clip.bound, first, gradient);
+    });
+  for (S& value : gradient) value /= static_cast<S>(clip.divisor);
+  network_->add_penalty(x, model_.l2, gradient);
+  return clip.bound / clip.divisor;
+}
+
+template <class S>
 NormalEquations NetworkObjective<S>::normal_equations() {
   const std::size_t width = map_.width();
   NormalEquations equations(this->dimension());
