@@ -88,7 +88,8 @@ std::string NetworkObjective<S>::survey() const {
   if (!share_.train().is_table()) return {};
   Survey survey = model_.start
                       ? *model_.start->card.table
-                      : make_survey(share_.train(), share_.rows(), share_.options().hash_bits);
+                      : make_survey(share_.train(), share_.rows(), share_.options().hash_bits,
+                                    share_.options().suppress_below);
   survey.dealt = dealt_;
   return encode(survey);
 }

@@ -239,7 +239,7 @@ TEST_CASE("A node's own keys may differ") {
       {"data.ignore", "id"},     {"data.separator", "tab"},   {"data.header", "false"},
       {"node.log", "debug"},     {"data.test-path", "t.csv"}, {"stop.accuracy", ".5"},
       {"data.decimal", "comma"}, {"optim.clip", "1"},         {"optim.noise", "2"},
-      {"optim.delta", "1e-6"}};
+      {"optim.delta", "1e-6"},   {"data.suppress-below", "5"}};
   Two two(options_of({}), options_of(own));
   two.nodes.run(1s);
   CHECK(two.warnings("node-1").empty());
