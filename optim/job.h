@@ -219,6 +219,8 @@ struct Laps {
 // What a node's steps so far may have told about one of its samples; see privacy/accountant.h.
 struct PrivacySpent {
   std::optional<double> epsilon = {};  // nothing: no bound, for earlier steps had no noise
+  // After as many steps more as the last round had, or after one.
+  std::optional<double> coming = {};
   double delta = 0;
   std::uint64_t steps = 0;  // with noise, in all lives
 };

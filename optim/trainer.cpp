@@ -152,7 +152,9 @@ class TypedTrainer final : public Trainer {
     if (job.absorb) absorb(job, done);
     if (job.copy) done.copy = parameters();
     if (BufferPool once; job.snapshot) done.snapshot = encode(save(Heir::newcomer, once));
-    if (job.save) done.saved = std::make_shared<const SavedState>(save(Heir::self, saving_));
+    if (job.save)
+      done.saved =
+          std::make_shared<const SavedState>(save(job.whole ? Heir::rested : Heir::self, saving_));
   }
 
   void refresh(Done& done) {

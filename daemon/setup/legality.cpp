@@ -237,7 +237,8 @@ bool may_hold_out(const models::DataOptions& data) {
 
 }  // namespace
 
-void check_privacy(const models::LearnerOptions& learner, Reader& reader) {
+void check_privacy(const gossip::Goal& goal, const models::LearnerOptions& learner,
+                   Reader& reader) {
   const optim::Options& training = learner.optim;
   const AlgorithmRow& algorithm = *training.algorithm;
   if (training.noise > 0 && training.clip == 0)
@@ -245,6 +246,11 @@ void check_privacy(const models::LearnerOptions& learner, Reader& reader) {
                    fmt::format("{} is in units of optim.clip, and that is 0: no gradient is "
                                "bounded; use optim.clip above 0, or noise 0",
                                training.noise));
+  if (goal.epsilon && training.noise == 0)
+    reader.mistake("stop.epsilon",
+                   fmt::format("{} bounds what noisy steps tell, and optim.noise is 0; use "
+                               "optim.noise above 0, or leave it empty",
+                               *goal.epsilon));
   if (training.clip == 0) return;
   if (learner.model.kind == models::ModelKind::external)
     reader.mistake("optim.clip",

@@ -17,7 +17,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
 
 // optim.clip and optim.noise: that what a node sends depends on its samples by clipped and noisy
 // gradients alone (docs/privacy.md). REQUIRES that the algorithm is chosen.
-void check_privacy(const models::LearnerOptions& learner, Reader& reader);
+void check_privacy(const gossip::Goal& goal, const models::LearnerOptions& learner, Reader& reader);
 
 // Among which the nodes choose with exchange.codec = auto; none: the codec is fixed.
 std::vector<optim::EncodingChoice> encodings_of(const gossip::Options& node,

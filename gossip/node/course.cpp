@@ -96,7 +96,14 @@ void Course::finish(Time now) {
 
 bool Course::is_over(Time now, std::uint64_t round) const {
   return (goal_.rounds > 0 && round >= last_round()) ||
-         (goal_.seconds > 0 && elapsed_s(now) >= goal_.seconds);
+         (goal_.seconds > 0 && elapsed_s(now) >= goal_.seconds) || is_budget_spent();
+}
+
+// Without a bound there is no budget.
+bool Course::is_budget_spent() const {
+  if (!goal_.epsilon || !run_.privacy) return false;
+  const std::optional<double>& coming = run_.privacy->coming;
+  return !coming || *coming > *goal_.epsilon;
 }
 
 bool Course::is_goal_reached() const {
@@ -114,6 +121,9 @@ std::string Course::shortfall() const {
                     *goal_.accuracy));
   if (goal_.loss && run_.evaluation)
     add(fmt::format("loss {:.4g} is above stop.loss = {}", run_.evaluation->loss, *goal_.loss));
+  if (goal_.epsilon && run_.privacy && !run_.privacy->epsilon)
+    add(fmt::format("stop.epsilon = {}: no epsilon bounds the steps without noise that came before",
+                    *goal_.epsilon));
   if (run_.problem) add(fmt::format("the last steps were refused: {}", *run_.problem));
   return text;
 }

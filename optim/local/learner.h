@@ -91,8 +91,9 @@ class Learner {
     static_cast<void>(heir);
     return {};
   }
-  // Goes on from other parameters, as an heir of their node: resets state() except the opaque part,
-  // which is that node's, and forgets which steps were good. `opaque` is outside data; empty: none.
+  // Goes on from other parameters, as an heir of their node, newcomer or self: resets state()
+  // except the opaque part, which is that node's, and forgets which steps were good. `opaque` is
+  // outside data; empty: none.
   virtual void restart(const Payload& opaque, Heir heir) {
     static_cast<void>(opaque);
     static_cast<void>(heir);

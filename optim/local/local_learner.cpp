@@ -43,7 +43,7 @@ LocalLearner<S>::LocalLearner(const Options& options, std::unique_ptr<Objective<
 template <class S>
 DataSummary LocalLearner<S>::describe() const {
   DataSummary summary = objective_->describe();
-  if (private_) summary.privacy = private_->spent();
+  if (private_) summary.privacy = private_->spent(1);
   return summary;
 }
 
@@ -76,12 +76,12 @@ LocalOptimizer<S>& LocalLearner<S>::optimizer() {
 }
 
 template <class S>
-State<S> LocalLearner<S>::state(Heir) {
+State<S> LocalLearner<S>::state(Heir heir) {
   State<S> state;
   state.add("optimizer", optimizer().state());
   state.add("guard", guard_.state());
   state.add("batches", batches_.state<S>());
-  if (private_) state.add("privacy", private_->state());
+  if (private_) state.add("privacy", private_->state(heir));
   return state;
 }
 
@@ -112,7 +112,7 @@ Report LocalLearner<S>::advance(std::span<const S> x, const LocalSteps<S>& steps
     x = move(x, k + 1 == steps.count, to);
   }
   if (!to.end.empty() && to.end.data() != x.data()) std::ranges::copy(x, to.end.begin());
-  if (private_) report_.privacy = private_->spent();
+  if (private_) report_.privacy = private_->spent(steps.count);
   return report_;
 }
 

@@ -49,9 +49,9 @@ std::size_t PrivateGradient<S>::write(Objective<S>& objective, std::span<const S
 }
 
 template <class S>
-std::optional<PrivacySpent> PrivateGradient<S>::spent() const {
+std::optional<PrivacySpent> PrivateGradient<S>::spent(std::uint64_t more) const {
   if (noise_ == 0) return std::nullopt;
-  return ledger_.spent();
+  return ledger_.spent(more);
 }
 
 template class PrivateGradient<float>;

@@ -30,10 +30,10 @@ class PrivateGradient {
   // Writes g and counts the step. Returns q m. REQUIRES samples.
   std::size_t write(Objective<S>& objective, std::span<const S> x, std::span<S> g);
 
-  // Nothing without noise.
-  std::optional<PrivacySpent> spent() const;
+  // Nothing without noise. `more`: as in Ledger.
+  std::optional<PrivacySpent> spent(std::uint64_t more) const;
   // The chance is not part of it: noise that was drawn before must not be drawn again.
-  State<S> state() { return ledger_.state<S>(); }
+  State<S> state(Heir heir) { return ledger_.state<S>(heir); }
   // As Ledger::resume().
   void resume() { ledger_.resume(); }
 

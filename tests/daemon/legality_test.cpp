@@ -219,6 +219,7 @@ TEST_CASE("An accuracy is no goal where the targets are numbers") {
 TEST_CASE("What would tell of rows beside clipped and noisy gradients is refused") {
   refuses({{"optim.noise", "1.5"}}, "1.5 is in units of optim.clip",
           "use optim.clip above 0, or noise 0");
+  refuses({{"stop.epsilon", "3"}}, "3 bounds what noisy steps tell", "use optim.noise above 0");
   refuses({{"optim.clip", "1"}, {"optim.algorithm", "admm"}}, "admm solves for all samples",
           "use 0, or algorithm ed or gt");
   refuses({{"optim.clip", "1"}, {"model.kind", "external"}}, "not seen by the daemon",

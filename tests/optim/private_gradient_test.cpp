@@ -135,7 +135,7 @@ TEST_CASE("A private gradient is the clipped sum over the expected batch and noi
   double drawn = 0;
   for (const double value : g) drawn += value;
   CHECK(drawn == doctest::Approx(2.0 / 20 * static_cast<double>(objective.drawn[0].size())));
-  CHECK_FALSE(exact.spent());
+  CHECK_FALSE(exact.spent(1));
   // The deviation of a number: sigma C / b, of all samples the same part.
   PrivateGradient<double> noisy(options_with(2, 1.5, 0), 1);
   double squares = 0;
@@ -171,6 +171,8 @@ TEST_CASE("The epsilon of a node is that of its steps") {
   REQUIRE(spent->epsilon);
   CHECK(*spent->epsilon ==
         doctest::Approx(epsilon(renyi_curve({.rate = 0.1, .noise = 1.1}), 30, 1e-5)));
+  CHECK(*spent->coming ==
+        doctest::Approx(epsilon(renyi_curve({.rate = 0.1, .noise = 1.1}), 31, 1e-5)));
   CHECK_FALSE(after(*trainer_of(options_with(1, 0, 20)), 3));
   CHECK_FALSE(after(*trainer_of(options_with(0, 0, 20)), 3));
 }
@@ -186,7 +188,7 @@ TEST_CASE("Losses of clipped samples are not told") {
 
 TEST_CASE("Epsilon goes on where an earlier life ended and counts its steps by the worst of both") {
   Job save;
-  save.save = true;
+  save.save = save.whole = true;
   const auto first = trainer_of(options_with(1, 1.1, 20));
   after(*first, 30);
   Job resume;
@@ -204,7 +206,7 @@ TEST_CASE("Epsilon goes on where an earlier life ended and counts its steps by t
 
 TEST_CASE("A life that followed one without noise has no bound") {
   Job save;
-  save.save = true;
+  save.save = save.whole = true;
   for (const double clip : {0.0, 1.0}) {
     const auto first = trainer_of(options_with(clip, 0, 20));
     after(*first, 2);
@@ -233,7 +235,7 @@ TEST_CASE("The model of another node leaves what was told of the own samples as 
 
 TEST_CASE("A restored node does not draw the noise of its earlier life again") {
   Job save, step;
-  save.save = step.local = true;
+  save.save = save.whole = step.local = true;
   Options options = options_with(1, 1, 0);
   const auto key_of = [](unsigned char first) {
     auto key = std::make_shared<Secret>(KeyStream::kKeySize);
@@ -251,4 +253,23 @@ TEST_CASE("A restored node does not draw the noise of its earlier life again") {
   second->run(resume);
   second->run(step);
   CHECK(first->parameters() != second->parameters());
+}
+
+TEST_CASE("Steps that a killed node may have taken after its last checkpoint are counted") {
+  Job save;
+  save.save = true;
+  const auto first = trainer_of(options_with(1, 1.1, 20));
+  after(*first, 7);
+  first->run(save);
+  after(*first, 4);
+  Job resume;
+  resume.resume = first->run(save).saved;
+  const auto second = trainer_of(options_with(1, 1.1, 20));
+  CHECK(second->run(resume).workload->privacy->steps == 11 + 2 * 7);
+  CHECK(after(*second, 2)->steps == 11 + 2 * 7 + 2);
+  // What was counted once is part of the next checkpoint.
+  save.whole = true;
+  resume.resume = second->run(save).saved;
+  const auto third = trainer_of(options_with(1, 1.1, 20));
+  CHECK(third->run(resume).workload->privacy->steps == 11 + 2 * 7 + 2);
 }
