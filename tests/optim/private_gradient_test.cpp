@@ -33,7 +33,12 @@ class Pulls final : public Objective<double> {
   double loss_and_gradient(std::span<const double>, std::span<const std::uint32_t>,
                            std::span<double> gradient) override {
     std::ranges::fill(gradient, 0.0);
+    ++unclipped;
     return 1;
+  }
+  bool minimize(std::span<const double>, double, std::span<double>) override {
+    ++unclipped;
+    return false;
   }
   double clipped_gradient(std::span<const double>, std::span<const std::uint32_t> batch,
                           const Clip& clip, std::span<double> gradient) override {
@@ -46,6 +51,7 @@ class Pulls final : public Objective<double> {
   Evaluation evaluate(std::span<const double>, std::size_t) override { return {0, 1, {}, {}}; }
 
   std::vector<std::vector<std::uint32_t>> drawn;
+  int unclipped = 0;  // calls that tell more than a clipped gradient
 
  private:
   std::vector<ParameterBlock> blocks_ = one_block(kDimension);
@@ -175,6 +181,32 @@ TEST_CASE("The epsilon of a node is that of its steps") {
         doctest::Approx(epsilon(renyi_curve({.rate = 0.1, .noise = 1.1}), 31, 1e-5)));
   CHECK_FALSE(after(*trainer_of(options_with(1, 0, 20)), 3));
   CHECK_FALSE(after(*trainer_of(options_with(0, 0, 20)), 3));
+}
+
+TEST_CASE("No algorithm that takes gradients asks for more than clipped ones") {
+  for (const AlgorithmRow& row : algorithms()) {
+    if (row.loop == LoopDuty::serve_gradients) continue;
+    CAPTURE(std::string(row.name));
+    Options options = options_with(1, 1, 20);
+    options.algorithm = &row;
+    options.weight_decay = 0.1;
+    auto objective = std::make_unique<Pulls>();
+    const Pulls& pulls = *objective;
+    const auto node = make_trainer<double>(options, std::move(objective), 1, [] { return Time{}; });
+    Job job;
+    job.shard = std::make_shared<Shard>(std::vector<NodeId>{NodeId{1}}, 0);
+    node->run(job);
+    job.shard = nullptr;
+    job.local = job.offer = job.snapshot = job.save = true;
+    job.local_steps = 3;
+    for (job.round = 1; job.round < 4; ++job.round) {
+      node->run(job);
+      job.absorb = true;
+    }
+    CHECK(pulls.unclipped == 0);
+    CHECK(pulls.drawn.size() == 9);
+    CHECK(node->workload().privacy->steps == 9);
+  }
 }
 
 TEST_CASE("Losses of clipped samples are not told") {
