@@ -92,6 +92,10 @@ const Bindings<Options>& bindings() {
         .bind("stop.accuracy", at(&Options::goal, &Goal::accuracy), Real{0, 1}, own,
               "finish when the evaluation accuracy, 0 to 1, is at least this")
         .bind(
+            "stop.epsilon", at(&Options::goal, &Goal::epsilon), Real{0, 1e6}, own,
+            "with optim.noise, finish before the round whose steps would bring this node's epsilon "
+            "above this, over all its lives; empty: no limit")
+        .bind(
             "stop.train-on", at(&Options::goal, &Goal::trains_on), kFlag, own,
             "train on after stop.loss or stop.accuracy is reached, until the node is told to stop: "
             "for nodes that somebody stops together, as starling up does")

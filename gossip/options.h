@@ -52,11 +52,13 @@ struct Goal {
   std::uint64_t rounds = 0;  // 0: no limit
   double seconds = 0;        // 0: no limit
   std::optional<double> loss = {}, accuracy = {};
+  // The largest epsilon that its steps may come to; see optim/privacy/accountant.h.
+  std::optional<double> epsilon = {};
 
   bool trains_on = false;  // after the loss or the accuracy is reached
 
   optim::Target target() const { return {loss, accuracy}; }
-  bool is_set() const { return rounds > 0 || seconds > 0 || loss || accuracy; }
+  bool is_set() const { return rounds > 0 || seconds > 0 || loss || accuracy || epsilon; }
 };
 
 struct EvaluationPace {

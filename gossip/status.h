@@ -107,6 +107,7 @@ struct RunStatus {
   CodecStatus codec = {};
   std::size_t shard_samples = 0;
   std::string shard_description;
+  std::optional<optim::PrivacySpent> privacy = {};  // by its steps so far; nothing without noise
   std::optional<double> remaining_s;  // until stop.rounds or stop.seconds, at the present pace
   bool goal_reached = false;
   std::string shortfall;               // why it finished short of the goal; empty: it reached it
@@ -137,7 +138,7 @@ struct Status {
   std::uint64_t sent_bytes = 0, received_bytes = 0;
   double sent_per_s = 0, sent_most_per_s = 0;  // bytes; see SendMeter
   Duration compute{}, wait{}, mix{};
-  Duration evaluation{};    // the part of `compute` that is no local step
+  Duration evaluation{};  // the part of `compute` that is no local step
   // The rest of the time of training: messages, and threads that wait for a processor.
   Duration other{};
   Duration network_wait{};  // the part of `wait` in which the last vector to come was under way

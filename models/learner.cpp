@@ -29,12 +29,40 @@ Result<void> check_statistics(const LearnerOptions& options) {
       to_string(*keeps), keeps - layers.begin() + 1);
 }
 
+// What clips the gradients of single samples needs them apart.
+Result<void> check_clipping(const LearnerOptions& options) {
+  const ModelOptions& model = options.model;
+  const auto& layers = model.start ? model.start->card.shape.layers : model.layers;
+  const auto mixes = std::ranges::find_if(
+      layers, [](const LayerSpec& layer) { return layer.row->keeps_statistics; });
+  if (options.optim.clip == 0 || expected_kind(model, options.data) != ModelKind::net ||
+      mixes == layers.end())
+    return {};
+  return fail(
+      "model.layers: {} (layer {}) mixes the samples of a batch, so that none has a gradient of "
+      "its "
+      "own; expected layers without it, or optim.clip = 0 (now {})",
+      to_string(*mixes), mixes - layers.begin() + 1, options.optim.clip);
+}
+
+// An evaluation is told to others, and without held-out rows it is of those that noise is to hide.
+Result<void> check_held_out(const LearnerOptions& options, const Data& data) {
+  if (options.optim.noise == 0 || data.test.rows > 0) return {};
+  return fail(
+      "optim.noise = {}: no row of these data is held out, and evaluations, which others are told, "
+      "would be of the rows that the noise is to hide; expected data.test-path, data.holdout above "
+      "0, or optim.noise = 0",
+      options.optim.noise);
+}
+
 template <class S>
 Result<std::unique_ptr<optim::Trainer>> make_typed(const LearnerOptions& options,
                                                    std::shared_ptr<const Data> data,
                                                    std::string_view name,
                                                    std::function<Time()> clock) {
   TRY_DO(check_statistics(options));
+  TRY_DO(check_clipping(options));
+  TRY_DO(check_held_out(options, *data));
   ModelOptions model = options.model;
   model.weight_decay = options.optim.weight_decay;
   TRY(auto objective, make_objective<S>(model, options.data, std::move(data)));

@@ -221,6 +221,15 @@ struct Laps {
   Time encoded{};    // offer
 };
 
+// What a node's steps so far may have told about one of its samples; see privacy/accountant.h.
+struct PrivacySpent {
+  std::optional<double> epsilon = {};  // nothing: no bound, for earlier steps had no noise
+  // After as many steps more as the last round had, or after one.
+  std::optional<double> coming = {};
+  double delta = 0;
+  std::uint64_t steps = 0;  // with noise, in all lives
+};
+
 struct Stats {
   std::uint64_t steps = 0;    // local steps taken by this job
   std::uint64_t samples = 0;  // samples seen by them
@@ -231,6 +240,7 @@ struct Stats {
   double path = 0;
   double norm = 0;                            // ||x||
   bool loop_moved = false;                    // Report::loop_moved, of this job's steps
+  std::optional<PrivacySpent> privacy = {};   // after the steps; nothing without optim.noise
   std::optional<double> distance_to_optimum;  // ||x - x*||, where x* is known
   std::vector<NeighborDistance> distances;    // of this job's mix terms
   std::vector<float> sketch;  // linear random projection of x; empty when not asked for
@@ -263,6 +273,7 @@ struct Workload {
   std::string late_survey;
   // After founding: this node begins with the model of another founder, and does not have it yet.
   bool needs_model = false;
+  std::optional<PrivacySpent> privacy = {};  // by steps so far; nothing without optim.noise
 };
 
 struct Done {

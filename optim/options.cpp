@@ -137,6 +137,17 @@ const Bindings<Options>& bindings() {
               "are in step, .5 where messages come late")
         .bind("optim.batch-size", &Options::batch_size, Whole{0, 1'000'000'000}, own,
               "samples a local step, drawn without repetition until all were seen; 0 takes all")
+        .bind("optim.clip", &Options::clip, Real{0, 1e6}, own,
+              "C: the gradient of each sample is shortened to this norm before a batch is added "
+              "up, and batches are drawn anew in each step, each sample on its own; 0: not. "
+              "Smaller needs less noise and bends the gradient more; see docs/privacy.md")
+        .bind("optim.noise", &Options::noise, Real{0, 1e6}, own,
+              "sigma: Gaussian noise of deviation sigma C is added to the sum of a batch's clipped "
+              "gradients, so that this node's vectors tell little of any one sample; larger tells "
+              "less and learns more slowly; 0: none")
+        .bind("optim.delta", &Options::delta, Real{1e-15, 0.1}, own,
+              "the delta for which epsilon is computed: how likely the bound may fail; choose it "
+              "well below one over the number of this node's samples")
         .add({"exchange.codec", "native", codec_help(), false, agreed}, read_codec,
              [](const Options& options) { return to_string(options.codec); })
         .among(codec_choices())

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/secret.h"
 #include "base/settings.h"
 #include "optim/aggregation.h"
 #include "optim/algorithms/registry.h"
@@ -48,6 +50,12 @@ struct Options {
   WireForm codec = {.format = format_named("f32")};  // without segments
   Aggregation aggregation;
   bool overlap = false;  // steps go on while vectors travel
+  // The bound C of a sample's gradient, 0: none; the noise sigma of a step, in units of C; and the
+  // delta for which epsilon is told. See privacy/accountant.h.
+  double clip = 0, noise = 0, delta = 1e-5;
+  // Of this life alone, KeyStream::kKeySize bytes that nobody else knows. Null: the noise follows
+  // from the seed, which hides nothing. The caller fills it in.
+  std::shared_ptr<const Secret> noise_key;
   // A node weighs by its steps in a round, over those of a node of pace 1. The caller fills it in.
   bool weighs_steps = false;
   std::uint64_t seed = 1;                  // of the initial parameters: the same on every node

@@ -16,8 +16,9 @@
 
 namespace starling::optim {
 
-// The user of a saved state: another node that joins, or this node in its next life.
-enum class Heir { newcomer, self };
+// The user of a saved state: another node that joins, or this node in its next life; rested: and no
+// step follows what is saved in this one.
+enum class Heir { newcomer, self, rested };
 
 template <class S>
 struct State {

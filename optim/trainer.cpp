@@ -86,6 +86,7 @@ class TypedTrainer final : public Trainer {
     workload.schema = std::move(data.schema);
     workload.late_survey = std::move(data.late_survey);
     workload.needs_model = data.needs_model;
+    workload.privacy = data.privacy;
     return workload;
   }
 
@@ -151,7 +152,9 @@ class TypedTrainer final : public Trainer {
     if (job.absorb) absorb(job, done);
     if (job.copy) done.copy = parameters();
     if (BufferPool once; job.snapshot) done.snapshot = encode(save(Heir::newcomer, once));
-    if (job.save) done.saved = std::make_shared<const SavedState>(save(Heir::self, saving_));
+    if (job.save)
+      done.saved =
+          std::make_shared<const SavedState>(save(job.whole ? Heir::rested : Heir::self, saving_));
   }
 
   void refresh(Done& done) {
@@ -326,6 +329,7 @@ class TypedTrainer final : public Trainer {
     done.stats.path = static_cast<double>(steps) * report.learning_rate.value_or(rate) / weight;
     done.stats.samples = report.batch_samples * steps;
     done.stats.loop_moved = report.loop_moved;
+    done.stats.privacy = report.privacy;
     done.stats.loss = report.loss;
     done.stats.gradient_norm = report.gradient_norm;
     done.stats.learning_rate = report.learning_rate.value_or(rate);

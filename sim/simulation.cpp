@@ -110,7 +110,7 @@ gossip::NodeSummary report(const World& world, std::size_t node) {
   gossip::NodeSummary report;
   report.name = node_options(world.options(), node).name;
   report.round = status.run.round;
-  if (status.run.steps > 0) report.loss = status.run.loss;
+  if (status.run.steps > 0 && std::isfinite(status.run.loss)) report.loss = status.run.loss;
   if (status.run.evaluation) {
     report.accuracy = status.run.evaluation->accuracy;
     report.rmse = status.run.evaluation->rmse;

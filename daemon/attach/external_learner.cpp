@@ -65,7 +65,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   // A newcomer's trainer steps by an optimizer of its own.
   optim::State<S> state(optim::Heir heir) override {
     optim::State<S> state;
-    if (heir == optim::Heir::self) {
+    if (heir != optim::Heir::newcomer) {
       const auto trainer = port_->await({});
       keepsake_.refresh(trainer);
       if (trainer && trainer->hello.mode == TrainerMode::gradients)

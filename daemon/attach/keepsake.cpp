@@ -70,7 +70,7 @@ Payload Keepsake::share(optim::Heir heir) const {
   std::memcpy(head.data(), &size, sizeof(size));
   head.insert(head.end(), tensors_.begin(), tensors_.end());
   std::vector<Payload::Piece> pieces = Payload::copy_of(head).pieces();
-  if ((plan_.is_shared || heir == optim::Heir::self) && state_)
+  if ((plan_.is_shared || heir != optim::Heir::newcomer) && state_)
     std::ranges::copy(TrainerState::bytes_of(state_).pieces(), std::back_inserter(pieces));
   return Payload(std::move(pieces));
 }

@@ -41,6 +41,7 @@
 #include "daemon/setup/expiry.h"
 #include "daemon/setup/exposure.h"
 #include "daemon/setup/given_ticket.h"
+#include "daemon/setup/key_file.h"
 #include "daemon/setup/setting_sources.h"
 #include "daemon/setup/sites.h"
 #include "daemon/setup/token_file.h"
@@ -284,7 +285,9 @@ Result<void> load_trainer(Daemon& daemon, const Config& config) {
   TRY_DO(validate_goal(config, loaded));
   loaded.reader = make_reader(config.learner.data, loaded);
   auto data = std::make_shared<const models::Data>(std::move(loaded));
-  TRY(auto trainer, models::make_trainer(config.learner, data, config.node.name, now));
+  models::LearnerOptions keyed = config.learner;
+  if (keyed.optim.clip > 0) keyed.optim.noise_key = std::make_shared<const Secret>(random_key());
+  TRY(auto trainer, models::make_trainer(keyed, data, config.node.name, now));
   const auto describe = [learner = config.learner,
                          train = models::subset(data->train, {})](const std::string& foundation) {
     const std::vector<std::string> surveys(foundation.empty() ? 0 : 1, foundation);

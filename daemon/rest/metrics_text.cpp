@@ -106,6 +106,11 @@ void add_run(Families& families, const gossip::RunStatus& run) {
                  "Time until stop.rounds or stop.seconds is reached, as it goes now. Absent where "
                  "neither is set, or nothing is known yet.",
                  run.remaining_s);
+  if (run.privacy)
+    families.gauge("starling_privacy_epsilon",
+                   "With optim.noise: what the node's vectors may tell about one of its samples, "
+                   "by its steps in all lives. Absent where nothing bounds it.",
+                   run.privacy->epsilon);
   if (run.steps == 0) return;  // both are zeros, not measurements
   families.gauge("starling_loss",
                  "Training loss of the last local step, of one batch of the node's own data: it "

@@ -52,6 +52,13 @@ json codec_json(const Identity& identity, const gossip::CodecStatus& codec) {
   return object;
 }
 
+// Without an epsilon there is no bound.
+json privacy_json(const optim::PrivacySpent& spent) {
+  json object = {{"delta", spent.delta}, {"steps", spent.steps}};
+  put(object, "epsilon", spent.epsilon);
+  return object;
+}
+
 json run_json(const Identity& identity, const gossip::RunStatus& run) {
   json object = {{"algorithm", identity.algorithm},
                  {"schedule", identity.schedule},
@@ -70,6 +77,7 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
   }
   if (!run.local_steps_reason.empty()) object["local_steps_reason"] = run.local_steps_reason;
   if (run.evaluation) object["eval"] = evaluation_json(*run.evaluation);
+  if (run.privacy) object["privacy"] = privacy_json(*run.privacy);
   put(object, "distance_to_optimum", run.distance_to_optimum);
   put(object, "remaining_s", run.remaining_s);
   if (run.problem) object["problem"] = *run.problem;

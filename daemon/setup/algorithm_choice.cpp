@@ -35,8 +35,9 @@ std::string difference(const models::LearnerOptions& learner) {
 
 // Of the exact algorithms that the settings allow, the one of least rank; if none, the first that
 // fits this schedule, and the checks report what is wrong with it.
-const AlgorithmRow* choose_exact(const gossip::Options& node, optim::LocalOptimizerKind optimizer,
+const AlgorithmRow* choose_exact(const gossip::Options& node, const models::LearnerOptions& learner,
                                  bool is_wide) {
+  const optim::LocalOptimizerKind optimizer = optimizer_of(learner);
   const bool is_pairwise = node.schedule->is_pairwise;
   // The less, the better.
   const auto merit = [&](const AlgorithmRow& row) {
@@ -46,6 +47,8 @@ const AlgorithmRow* choose_exact(const gossip::Options& node, optim::LocalOptimi
   const AlgorithmRow* best = nullptr;
   for (const AlgorithmRow& row : optim::algorithms()) {
     if (row.choice.rank == 0 || row.needs.is_pairwise != is_pairwise) continue;
+    // As check_privacy() in legality.cpp.
+    if (learner.optim.clip > 0 && row.loop == optim::LoopDuty::serve_gradients) continue;
     if (!best || merit(row) < merit(*best)) best = &row;
   }
   return best;
@@ -100,8 +103,7 @@ AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::Lear
   if (learner.optim.outer != optim::OuterKind::none)
     return {plain, fmt::format("an outer step is taken (optim.outer={})",
                                optim::name(learner.optim.outer))};
-  const AlgorithmRow* const exact =
-      choose_exact(node, optimizer_of(learner), is_wide_network(reader));
+  const AlgorithmRow* const exact = choose_exact(node, learner, is_wide_network(reader));
   const bool is_guess = is_of_trainers(learner);
   const std::string because =
       fmt::format("data {} by node ({})", is_guess ? "may differ" : "differ", differs);

@@ -269,6 +269,8 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
   config.stays = reader.flag("stop.stay");
   check_addresses(config, reader);
   check_legality(config.node, config.learner.optim, reader);
+  if (config.node.role != gossip::Role::relay)
+    check_privacy(config.node.goal, config.learner, reader);
   if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
   if (!is_utf8(config.node.name) || !is_plain(config.node.name))
     reader.mistake("node.name", "expected UTF-8 without control and format characters");

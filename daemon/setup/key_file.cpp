@@ -20,13 +20,17 @@ std::string_view label_for(KeyKind kind) {
 
 }  // namespace
 
-KeyPair new_key() {
+Secret random_key() {
   Secret seed(kKeyBytes);
   ssize_t count = 0;
   do count = ::getrandom(seed.bytes().data(), seed.size(), 0);
   while (count < 0 && errno == EINTR);
   ENSURE(count == kKeyBytes, "the system has random bytes");
-  return KeyPair(seed);
+  return seed;
+}
+
+KeyPair new_key() {
+  return KeyPair(random_key());
 }
 
 Result<void> save_key_file(const std::string& path, KeyKind kind, const KeyPair& key) {

@@ -11,6 +11,10 @@ namespace starling::daemon {
 
 enum class KeyKind { cluster, node };
 
+// Random bytes from the system, as many as a key has; waits for them in the first second of a
+// machine.
+Secret random_key();
+
 // A key pair of random bytes from the system; waits for them in the first second of a machine.
 KeyPair new_key();
 

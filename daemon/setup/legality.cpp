@@ -260,7 +260,49 @@ void check_aggregation(const gossip::Options& node, const optim::Options& traini
            "clip, or codec bf16");
 }
 
+// A row of these data that is evaluated on, and not trained on.
+bool may_hold_out(const models::DataOptions& data) {
+  using models::Source;
+  if (data.source == Source::reference) return false;
+  const bool is_cut = data.source == Source::csv || data.source == Source::libsvm;
+  return !is_cut || !data.test_path.empty() || data.holdout > 0;
+}
+
 }  // namespace
+
+void check_privacy(const gossip::Goal& goal, const models::LearnerOptions& learner,
+                   Reader& reader) {
+  const optim::Options& training = learner.optim;
+  const AlgorithmRow& algorithm = *training.algorithm;
+  if (training.noise > 0 && training.clip == 0)
+    reader.mistake("optim.noise",
+                   fmt::format("{} is in units of optim.clip, and that is 0: no gradient is "
+                               "bounded; use optim.clip above 0, or noise 0",
+                               training.noise));
+  if (goal.epsilon && training.noise == 0)
+    reader.mistake("stop.epsilon",
+                   fmt::format("{} bounds what noisy steps tell, and optim.noise is 0; use "
+                               "optim.noise above 0, or leave it empty",
+                               *goal.epsilon));
+  if (training.clip == 0) return;
+  if (learner.model.kind == models::ModelKind::external)
+    reader.mistake("optim.clip",
+                   fmt::format("{} clips the gradients of single samples, and a trainer's samples "
+                               "are not seen by the daemon (model.kind = external); use 0, and "
+                               "clip in the trainer",
+                               training.clip));
+  if (algorithm.loop == optim::LoopDuty::serve_gradients)
+    reader.mistake("optim.clip",
+                   fmt::format("{} clips gradients, and {} solves for all samples without them; "
+                               "use 0, or algorithm ed or gt",
+                               training.clip, algorithm.name));
+  if (training.noise > 0 && !may_hold_out(learner.data))
+    reader.mistake("optim.noise",
+                   fmt::format("{} hides the rows that are trained on, and evaluations, which "
+                               "others are told, would be of these (data.holdout = {}); use "
+                               "data.test-path or data.holdout above 0, or noise 0",
+                               training.noise, learner.data.holdout));
+}
 
 // In a matching an edge is used in few rounds, so that its vectors change much in between.
 std::vector<optim::EncodingChoice> encodings_of(const gossip::Options& node,

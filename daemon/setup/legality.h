@@ -7,12 +7,17 @@
 
 #include "base/settings.h"
 #include "gossip/options.h"
+#include "models/learner.h"
 #include "optim/options.h"
 
 namespace starling::daemon {
 
 // REQUIRES that training.algorithm is chosen.
 void check_legality(const gossip::Options& node, const optim::Options& training, Reader& reader);
+
+// optim.clip and optim.noise: that what a node sends depends on its samples by clipped and noisy
+// gradients alone (docs/privacy.md). REQUIRES that the algorithm is chosen.
+void check_privacy(const gossip::Goal& goal, const models::LearnerOptions& learner, Reader& reader);
 
 // Among which the nodes choose with exchange.codec = auto; none: the codec is fixed.
 std::vector<optim::EncodingChoice> encodings_of(const gossip::Options& node,

@@ -7,7 +7,8 @@
 namespace starling::daemon {
 namespace {
 
-constexpr const char* kGoals[] = {"stop.rounds", "stop.seconds", "stop.loss", "stop.accuracy"};
+constexpr const char* kGoals[] = {"stop.rounds", "stop.seconds", "stop.loss", "stop.accuracy",
+                                  "stop.epsilon"};
 
 // With any of these set by the user, the recipe would be half applied.
 constexpr const char* kChoices[] = {"optim.algorithm",     "optim.local-optimizer",

@@ -30,6 +30,7 @@ void Course::set_workload(const optim::Workload& workload) {
   run_.shard_description = workload.shard_description;
   run_.codec.vector_bytes = workload.vector_bytes;
   run_.codec.f32_bytes = workload.f32_bytes;
+  if (workload.privacy) run_.privacy = workload.privacy;
 }
 
 void Course::set_codec(const optim::CodecReport& report) {
@@ -40,6 +41,14 @@ void Course::set_codec(const optim::CodecReport& report) {
   if (report.vector_bytes > 0) codec.vector_bytes = report.vector_bytes;
 }
 
+void Course::set_steps(const optim::Stats& stats) {
+  run_.local_steps = stats.steps;
+  if (std::isfinite(stats.loss)) progress_.loss = stats.loss;
+  run_.loss = progress_.loss;
+  run_.learning_rate = stats.learning_rate;
+  if (stats.privacy) run_.privacy = stats.privacy;
+}
+
 void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox& out) {
   const optim::Stats& stats = done.stats;
   if (done.workload) set_workload(*done.workload);
@@ -47,12 +56,7 @@ void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox
   run_.samples += stats.samples;
   if (done.problem && !run_.problem) out.event(Event::Kind::problem, *done.problem);
   if (stats.steps > 0 || done.problem) run_.problem = done.problem;
-  if (stats.steps > 0) {
-    run_.local_steps = stats.steps;
-    if (std::isfinite(stats.loss)) progress_.loss = stats.loss;
-    run_.loss = progress_.loss;
-    run_.learning_rate = stats.learning_rate;
-  }
+  if (stats.steps > 0) set_steps(stats);
   if (done.is_offer) set_codec(done.codec);
   compute_ += stats.compute;
   evaluation_ += stats.evaluation;
@@ -92,7 +96,14 @@ void Course::finish(Time now) {
 
 bool Course::is_over(Time now, std::uint64_t round) const {
   return (goal_.rounds > 0 && round >= last_round()) ||
-         (goal_.seconds > 0 && elapsed_s(now) >= goal_.seconds);
+         (goal_.seconds > 0 && elapsed_s(now) >= goal_.seconds) || is_budget_spent();
+}
+
+// Without a bound there is no budget.
+bool Course::is_budget_spent() const {
+  if (!goal_.epsilon || !run_.privacy) return false;
+  const std::optional<double>& coming = run_.privacy->coming;
+  return !coming || *coming > *goal_.epsilon;
 }
 
 bool Course::is_goal_reached() const {
@@ -110,6 +121,9 @@ std::string Course::shortfall() const {
                     *goal_.accuracy));
   if (goal_.loss && run_.evaluation)
     add(fmt::format("loss {:.4g} is above stop.loss = {}", run_.evaluation->loss, *goal_.loss));
+  if (goal_.epsilon && run_.privacy && !run_.privacy->epsilon)
+    add(fmt::format("stop.epsilon = {}: no epsilon bounds the steps without noise that came before",
+                    *goal_.epsilon));
   if (run_.problem) add(fmt::format("the last steps were refused: {}", *run_.problem));
   return text;
 }

@@ -62,7 +62,10 @@ class Course {
   Duration lived(Time now) const { return paused_at_.value_or(now) - begun_at_ - paused_; }
   double lived_s(Time now) const { return seconds(lived(now)); }
   void set_codec(const optim::CodecReport& report);
+  void set_steps(const optim::Stats& stats);
   double elapsed_s(Time now) const { return before_s_ + lived_s(now); }
+  // Whether the steps of one round more would bring epsilon above the goal's.
+  bool is_budget_spent() const;
   // REQUIRES a goal of rounds.
   std::uint64_t last_round() const { return goal_.rounds + run_.uncounted; }
   std::string shortfall() const;

@@ -143,6 +143,11 @@ void bind_table(Bindings<DataOptions>& all) {
             "column; every node learns the words, and the model's file holds them) or hash:BITS "
             "(one of 2^BITS features, by a hash; no word leaves the node, and words that share a "
             "hash cannot be told apart). Names of columns and of classes are always shared.")
+      .bind("data.suppress-below", &DataOptions::suppress_below, Whole{0, 1'000'000'000}, own,
+            "Fewest rows of this node that a word, a class, or the mean of a column of a csv must "
+            "be of, so that the node tells it to the founders; 0: all is told. A word that no node "
+            "tells counts as none of its column's, and rows of a class that no node tells are left "
+            "out; larger hides more and leaves more out. With fewer rows the node tells nothing.")
       .add({"data.separator", "auto",
             "What separates the fields of a csv: comma, semicolon, tab, or auto: what its first "
             "line has most of."},

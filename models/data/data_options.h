@@ -69,6 +69,8 @@ struct DataOptions {
   bool has_header = true;
   unsigned hash_bits =
       0;  // words become one of 2^bits features each, unnamed; 0: named, one a word
+  // What fewer rows of this node have is not told in surveys; 0: all is.
+  std::size_t suppress_below = 0;
   Weight weight = Weight::nodes;
   Partition partition = {};
   ShardChoice shard = {};

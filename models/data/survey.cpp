@@ -98,7 +98,7 @@ Result<void> check_dealt(std::span<const Survey> surveys) {
 // The statistics of the rows, by the slots of the table.
 struct Seen {
   std::vector<Moments> numbers;
-  std::vector<std::vector<bool>> words;
+  std::vector<std::vector<std::size_t>> words;  // how many rows have each
 };
 
 Seen look_at(const TableFeatures& table, std::span<const std::uint32_t> rows) {
@@ -109,17 +109,34 @@ Seen look_at(const TableFeatures& table, std::span<const std::uint32_t> rows) {
     for (std::size_t slot = 0; slot < table.number_columns; ++slot)
       if (!std::isnan(numbers[slot])) seen.numbers[slot].add(numbers[slot]);
     for (std::size_t slot = 0; slot < table.words.size(); ++slot)
-      seen.words[slot][table.codes[row * table.words.size() + slot]] = true;
+      ++seen.words[slot][table.codes[row * table.words.size() + slot]];
   }
   return seen;
 }
 
+// Those that some rows have, at least `least` of them.
 std::vector<std::string> chosen(const std::vector<std::string>& words,
-                                const std::vector<bool>& which) {
+                                const std::vector<std::size_t>& rows, std::size_t least) {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < words.size(); ++i)
-    if (which[i]) result.push_back(words[i]);
+    if (rows[i] > 0 && rows[i] >= least) result.push_back(words[i]);
   return result;
+}
+
+Moments told(const Moments& moments, std::size_t least) {
+  return moments.count < static_cast<double>(least) ? Moments() : moments;
+}
+
+// The classes or the amounts of the target.
+void survey_target(const Dataset& set, std::span<const std::uint32_t> rows, std::size_t least,
+                   Survey& survey) {
+  std::vector<std::size_t> classes(set.classes);
+  for (const std::uint32_t row : rows)
+    if (survey.classifies)
+      ++classes[static_cast<std::size_t>(set.labels[row])];
+    else
+      survey.amounts.add(set.targets[row]);
+  survey.classes = chosen(set.class_names, classes, least);
 }
 
 }  // namespace
@@ -129,7 +146,9 @@ const ColumnSurvey* Survey::find(std::string_view name) const {
   return found == columns.end() ? nullptr : &*found;
 }
 
-Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits) {
+Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits,
+                   std::size_t suppress_below) {
+  if (rows.size() < suppress_below) rows = {};
   const auto& table = std::get<TableFeatures>(set.features);
   const Seen seen = look_at(table, rows);
   Survey survey;
@@ -138,23 +157,17 @@ Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsi
   survey.rows = static_cast<double>(rows.size());
   survey.hash_bits = hash_bits;
   survey.decimal_comma = table.decimal_comma;
-  if (hash_bits == 0) survey.missing = table.missing;
+  if (hash_bits == 0 && suppress_below == 0) survey.missing = table.missing;
   for (const auto& [name, kind, slot] : table.columns) {
     ColumnSurvey& column = survey.columns.emplace_back();
     column.name = name;
     column.kind = kind;
     if (kind == ColumnKind::words && hash_bits == 0)
-      column.words = chosen(table.words[slot], seen.words[slot]);
+      column.words = chosen(table.words[slot], seen.words[slot], suppress_below);
     else if (kind == ColumnKind::numbers)
-      column.moments = seen.numbers[slot];
+      column.moments = told(seen.numbers[slot], suppress_below);
   }
-  std::vector<bool> classes(set.classes);
-  for (const std::uint32_t row : rows)
-    if (survey.classifies)
-      classes[static_cast<std::size_t>(set.labels[row])] = true;
-    else
-      survey.amounts.add(set.targets[row]);
-  survey.classes = chosen(set.class_names, classes);
+  survey_target(set, rows, suppress_below, survey);
   return survey;
 }
 

@@ -45,8 +45,11 @@ struct Survey {
 // The limit of one survey, and of all merged, in the text form.
 inline constexpr std::size_t kSurveyBytesLimit = std::size_t{512} << 10;
 
-// The survey of these rows of a data set with TableFeatures.
-Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits);
+// The survey of these rows of a data set with TableFeatures. What fewer than `suppress_below` rows
+// have is left out: a word, a class, the moments of a column; of fewer rows in all, everything. The
+// words for a missing number are not counted, and left out if anything may be.
+Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits,
+                   std::size_t suppress_below = 0);
 
 // The same on every node for the same surveys in the same order. The error names the column, the
 // target or the dealt file in which two surveys differ, and both values.

@@ -24,6 +24,17 @@ namespace starling::models {
     const std::size_t count = extent.rows * extent.columns;                                       \
     for (std::size_t i = 0; i < count; ++i) delta[i] = activation[i] > 0 ? delta[i] : S{0};       \
   }                                                                                               \
+  EVERY_CPU double sum_of_squares(const S* values, std::size_t count) {                           \
+    double lanes[8] = {};                                                                         \
+    std::size_t i = 0;                                                                            \
+    for (; i + 8 <= count; i += 8)                                                                \
+      for (std::size_t k = 0; k < 8; ++k)                                                         \
+        lanes[k] += static_cast<double>(values[i + k]) * static_cast<double>(values[i + k]);      \
+    for (std::size_t k = 0; i < count; ++i, ++k)                                                  \
+      lanes[k] += static_cast<double>(values[i]) * static_cast<double>(values[i]);                \
+    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +                                      \
+           ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));                                       \
+  }                                                                                               \
   EVERY_CPU void add_column_sums(Extent extent, const S* __restrict delta, S* __restrict sums) {  \
     for (std::size_t r = 0; r < extent.rows; ++r, delta += extent.columns)                        \
       for (std::size_t c = 0; c < extent.columns; ++c) sums[c] += delta[c];                       \

@@ -62,6 +62,10 @@ void give_largest(std::size_t rows, const Squares& squares, const float* images,
 void give_largest(std::size_t rows, const Squares& squares, const double* images,
                   const double* largest, double* delta, double* below);
 
+// In double precision.
+double sum_of_squares(const float* values, std::size_t count);
+double sum_of_squares(const double* values, std::size_t count);
+
 // sums[c] += sum over r of delta[r, c]
 void add_column_sums(Extent extent, const float* delta, float* sums);
 void add_column_sums(Extent extent, const double* delta, double* sums);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 
@@ -38,6 +39,16 @@ void add_rows(const Selection& selection, const S* slopes, std::span<S> gradient
     bias += slopes[r];
   }
   gradient.back() += bias;
+}
+
+// ||(x_r, 1)||
+double row_norm(const Selection& selection, std::size_t r) {
+  const SparseFeatures& sparse = features_of(*selection.set);
+  const std::size_t end = sparse.row_start[selection.rows[r] + 1];
+  double squares = 1;
+  for (std::size_t i = sparse.row_start[selection.rows[r]]; i < end; ++i)
+    squares += static_cast<double>(sparse.value[i]) * static_cast<double>(sparse.value[i]);
+  return std::sqrt(squares);
 }
 
 }  // namespace
@@ -98,6 +109,30 @@ double SparseLogistic<S>::loss_and_gradient(std::span<const S> x,
   const double penalty = start_gradient(x, l2_, gradient);
   add_rows(selection, outputs_.data(), gradient);
   return score.loss / count + penalty;
+}
+
+// The gradient of a row's loss is its slope times (x_r, 1).
+template <class S>
+double SparseLogistic<S>::clipped_gradient(std::span<const S> x,
+                                           std::span<const std::uint32_t> batch,
+                                           const optim::Clip& clip, std::span<S> gradient) {
+  ENSURE(x.size() == this->dimension() && gradient.size() == this->dimension(),
+         "a gradient is as long as the parameters");
+  start_gradient(x, l2_, gradient);
+  const double sensitivity = clip.bound / clip.divisor;
+  if (batch.empty()) return sensitivity;
+  const Selection selection = share_.batch(batch);
+  predict(x, selection);
+  take_score(selection.rows.size(), S{1});
+  for (std::size_t r = 0; r < selection.rows.size(); ++r) {
+    const double norm = std::abs(static_cast<double>(outputs_[r])) * row_norm(selection, r);
+    const double factor = norm > clip.bound ? clip.bound / norm : 1;
+    outputs_[r] = std::isfinite(norm)
+                      ? static_cast<S>(factor / clip.divisor * static_cast<double>(outputs_[r]))
+                      : S{0};
+  }
+  add_rows(selection, outputs_.data(), gradient);
+  return sensitivity;
 }
 
 template <class S>

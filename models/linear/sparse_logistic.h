@@ -28,6 +28,8 @@ class SparseLogistic final : public optim::Objective<S> {
   void initialize(std::span<S> x, std::uint64_t) const override { std::ranges::fill(x, S{0}); }
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override;
+  double clipped_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
+                          const optim::Clip& clip, std::span<S> gradient) override;
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override;
 
  private:

@@ -79,6 +79,16 @@ double WeightedObjective<S>::loss_and_gradient(std::span<const S> x,
   return loss;
 }
 
+template <class S>
+double WeightedObjective<S>::clipped_gradient(std::span<const S> x,
+                                              std::span<const std::uint32_t> batch,
+                                              const optim::Clip& clip, std::span<S> gradient) {
+  const double sensitivity = inner_->clipped_gradient(x, batch, clip, gradient);
+  const S factor = static_cast<S>(weight());
+  for (S& value : gradient) value *= factor;
+  return weight() * sensitivity;
+}
+
 // argmin w F(x) + <c, x> + (mu / 2) ||x||^2 = argmin F(x) + <c / w, x> + (mu / 2 w) ||x||^2
 template <class S>
 bool WeightedObjective<S>::minimize(std::span<const S> c, double mu, std::span<S> x) {

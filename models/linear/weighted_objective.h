@@ -38,6 +38,8 @@ class WeightedObjective final : public optim::Objective<S> {
   // by its own samples.
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override;
+  double clipped_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
+                          const optim::Clip& clip, std::span<S> gradient) override;
   bool minimize(std::span<const S> c, double mu, std::span<S> x) override;
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     return inner_->evaluate(x, limit);

@@ -66,7 +66,10 @@ struct Derivatives {
   S* inputs = nullptr;      // the same by its inputs, to be written; null: nothing needs them
   S* parameters = nullptr;  // the same by its parameters, to be added to
   bool first = false;       // overwrite `parameters` instead
-  S share = 1;              // of the rows of the whole batch, that these are
+  // In place of `parameters`: squares[r] += the squared norm of the derivative of row r alone by
+  // the layer's parameters.
+  double* squares = nullptr;
+  S share = 1;  // of the rows of the whole batch, that these are
 };
 
 template <class S>

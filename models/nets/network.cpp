@@ -109,6 +109,16 @@ Score Network<S>::add_gradient(std::span<const S> x, const Block<S>& block, S sc
                                std::span<S> gradient) {
   forward(x, block, Mode::training);
   const Score score = take_outputs(block, scale);
+  pass_down(x, block, [&](std::size_t offset) -> Derivatives<S> {
+    return {.parameters = gradient.data() + offset,
+            .first = first,
+            .share = scale * static_cast<S>(block.rows)};
+  });
+  return score;
+}
+
+template <class S>
+void Network<S>::pass_down(std::span<const S> x, const Block<S>& block, auto way) {
   S* by_outputs = levels_.back().values.data();
   for (std::size_t l = levels_.size(); l-- > 0;) {
     S* by_inputs = nullptr;
@@ -118,14 +128,37 @@ Score Network<S>::add_gradient(std::span<const S> x, const Block<S>& block, S sc
         below.derivative.resize(below.values.size());
       by_inputs = below.derivative.data();
     }
-    levels_[l].layer->backward(pass(l, x, block),
-                               {.outputs = by_outputs,
-                                .inputs = by_inputs,
-                                .parameters = gradient.data() + levels_[l].offset,
-                                .first = first,
-                                .share = scale * static_cast<S>(block.rows)});
+    Derivatives<S> by = way(levels_[l].offset);
+    by.outputs = by_outputs;
+    by.inputs = by_inputs;
+    levels_[l].layer->backward(pass(l, x, block), by);
     by_outputs = by_inputs;
   }
+}
+
+// Down once for the norms of the rows, and once more for the gradient, with the derivative of each
+// row by the outputs scaled, in which all its derivatives are linear.
+template <class S>
+Score Network<S>::add_clipped_gradient(std::span<const S> x, const Block<S>& block, double bound,
+                                       bool first, std::span<S> gradient) {
+  forward(x, block, Mode::training);
+  const Score score = take_outputs(block, S{1});
+  const std::size_t width = shape_.outputs();
+  S* const by_outputs = levels_.back().values.data();
+  by_outputs_.assign(by_outputs, by_outputs + block.rows * width);
+  squares_.assign(block.rows, 0);
+  pass_down(x, block, [&](std::size_t) -> Derivatives<S> { return {.squares = squares_.data()}; });
+  for (std::size_t r = 0; r < block.rows; ++r) {
+    const double norm = std::sqrt(squares_[r]);
+    const double factor = norm > bound ? bound / norm : 1;
+    for (std::size_t at = r * width; at < (r + 1) * width; ++at)
+      by_outputs[at] = std::isfinite(norm)
+                           ? static_cast<S>(factor * static_cast<double>(by_outputs_[at]))
+                           : S{0};
+  }
+  pass_down(x, block, [&](std::size_t offset) -> Derivatives<S> {
+    return {.parameters = gradient.data() + offset, .first = first};
+  });
   return score;
 }
 

@@ -47,6 +47,12 @@ class Network {
   // `scale` is one over the rows of the batch that the block is of.
   Score add_gradient(std::span<const S> x, const Block<S>& block, S scale, bool first,
                      std::span<S> gradient);
+  // The same without scale, but with the gradient of each row scaled to a norm of at most `bound`;
+  // one whose norm is not finite counts as zero (Li et al.: Large language models can be strong
+  // differentially private learners, 2021, for the second way back in place of a gradient for each
+  // row). REQUIRES layers that treat each row by itself.
+  Score add_clipped_gradient(std::span<const S> x, const Block<S>& block, double bound, bool first,
+                             std::span<S> gradient);
   // l2 / 2 times the squares of the weights, whose gradient is added.
   double add_penalty(std::span<const S> x, double l2, std::span<S> gradient) const;
 
@@ -65,11 +71,16 @@ class Network {
   void forward(std::span<const S> x, const Block<S>& block, Mode mode);
   // The loss of what forward() gave, whose derivative takes its place.
   Score take_outputs(const Block<S>& block, S scale);
+  // From the derivative by the outputs, in the place of the last values, down to the first level.
+  // `way(offset)`: what a level writes beside the derivative by its inputs.
+  void pass_down(std::span<const S> x, const Block<S>& block, auto way);
 
   NetworkShape shape_;
   std::vector<Level> levels_;
   std::size_t dimension_ = 0;
   std::size_t widest_ = 0;
+  std::vector<double> squares_;  // of the norms of a block's rows; a buffer
+  std::vector<S> by_outputs_;    // a buffer
 };
 
 extern template class Network<float>;

@@ -88,7 +88,8 @@ std::string NetworkObjective<S>::survey() const {
   if (!share_.train().is_table()) return {};
   Survey survey = model_.start
                       ? *model_.start->card.table
-                      : make_survey(share_.train(), share_.rows(), share_.options().hash_bits);
+                      : make_survey(share_.train(), share_.rows(), share_.options().hash_bits,
+                                    share_.options().suppress_below);
   survey.dealt = dealt_;
   return encode(survey);
 }
@@ -204,6 +205,22 @@ double NetworkObjective<S>::loss_and_gradient(std::span<const S> x,
     score += network_->add_gradient(x, block, static_cast<S>(1 / count), first, gradient);
   });
   return score.loss / count + network_->add_penalty(x, model_.l2, gradient);
+}
+
+template <class S>
+double NetworkObjective<S>::clipped_gradient(std::span<const S> x,
+                                             std::span<const std::uint32_t> batch,
+                                             const optim::Clip& clip, std::span<S> gradient) {
+  ENSURE(network_ && x.size() == this->dimension() && gradient.size() == this->dimension(),
+         "a gradient is as long as the parameters");
+  std::ranges::fill(gradient, S{0});
+  if (!batch.empty())
+    for_each_block(share_.batch(batch), [&](const Block<S>& block, bool first) {
+      network_->add_clipped_gradient(x, block, clip.bound, first, gradient);
+    });
+  for (S& value : gradient) value /= static_cast<S>(clip.divisor);
+  network_->add_penalty(x, model_.l2, gradient);
+  return clip.bound / clip.divisor;
 }
 
 template <class S>

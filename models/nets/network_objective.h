@@ -36,6 +36,8 @@ class NetworkObjective final : public optim::Objective<S> {
   void initialize(std::span<S> x, std::uint64_t seed) const override;
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override;
+  double clipped_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
+                          const optim::Clip& clip, std::span<S> gradient) override;
   // Of linear models, up to kClosedFormLimit parameters.
   bool minimize(std::span<const S> c, double mu, std::span<S> x) override;
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override;

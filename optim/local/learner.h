@@ -53,6 +53,7 @@ struct Moves {
 
 struct Report {
   // Of the last gradient: the loss of its batch, ||g_k||, and the samples in it. 0 without samples.
+  // With optim.clip the loss is NaN, for it is not clipped, and the samples are those expected.
   double loss = 0, gradient_norm = 0;
   std::size_t batch_samples = 0;
   // Not empty: why a step was refused, the last time.
@@ -60,6 +61,7 @@ struct Report {
   bool is_idle = false;          // no step was taken: no process takes them, or the node is a relay
   bool is_cured_by_rate = true;  // of a refusal: a smaller learning rate may help
   bool loop_moved = false;       // x, by a loop of the user's own, which draws its batches itself
+  std::optional<PrivacySpent> privacy = {};  // after the steps; nothing without optim.noise
   // Of each step, if not the requested one.
   std::optional<double> learning_rate = {};
 };
@@ -89,8 +91,9 @@ class Learner {
     static_cast<void>(heir);
     return {};
   }
-  // Goes on from other parameters, as an heir of their node: resets state() except the opaque part,
-  // which is that node's, and forgets which steps were good. `opaque` is outside data; empty: none.
+  // Goes on from other parameters, as an heir of their node, newcomer or self: resets state()
+  // except the opaque part, which is that node's, and forgets which steps were good. `opaque` is
+  // outside data; empty: none.
   virtual void restart(const Payload& opaque, Heir heir) {
     static_cast<void>(opaque);
     static_cast<void>(heir);

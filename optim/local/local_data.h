@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct DataSummary {
   std::string strangeness = {};
   std::string late_survey = {};
   bool needs_model = false;
+  std::optional<PrivacySpent> privacy = {};
   // The known minimiser of the mean of all F_i, for the present shards; empty when unknown. Valid
   // until the next assign() or refresh().
   std::span<const double> optimum = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -35,7 +36,16 @@ LocalLearner<S>::LocalLearner(const Options& options, std::unique_ptr<Objective<
       objective_(std::move(objective)),
       stream_(stream),
       guard_(*objective_, options.seed),
-      batches_(batches(options, stream)) {}
+      batches_(batches(options, stream)) {
+  if (options.clip > 0) private_.emplace(options, stream);
+}
+
+template <class S>
+DataSummary LocalLearner<S>::describe() const {
+  DataSummary summary = objective_->describe();
+  if (private_) summary.privacy = private_->spent(1);
+  return summary;
+}
 
 template <class S>
 Result<void> LocalLearner<S>::found(std::span<const std::string> surveys) {
@@ -66,16 +76,18 @@ LocalOptimizer<S>& LocalLearner<S>::optimizer() {
 }
 
 template <class S>
-State<S> LocalLearner<S>::state(Heir) {
+State<S> LocalLearner<S>::state(Heir heir) {
   State<S> state;
   state.add("optimizer", optimizer().state());
   state.add("guard", guard_.state());
   state.add("batches", batches_.state<S>());
+  if (private_) state.add("privacy", private_->state(heir));
   return state;
 }
 
 template <class S>
-void LocalLearner<S>::restart(const Payload&, Heir) {
+void LocalLearner<S>::restart(const Payload&, Heir heir) {
+  if (private_ && heir == Heir::self) private_->resume();
   optimizer().reset();
   guard_.reset();
 }
@@ -93,13 +105,14 @@ Report LocalLearner<S>::advance(std::span<const S> x, const LocalSteps<S>& steps
     const bool is_sound = gradient(x, steps, u_);
     if (!is_sound && !steps.goes_on) break;
     // After the gradient, which the report describes.
-    if (k == 0 && steps.is_exact && minimize(steps, to.end)) return report_;
+    if (k == 0 && steps.is_exact && !private_ && minimize(steps, to.end)) return report_;
     const bool is_taken = turn(x, steps, to, is_sound);
     if (!is_taken && !steps.goes_on) break;
     correct(steps);
     x = move(x, k + 1 == steps.count, to);
   }
   if (!to.end.empty() && to.end.data() != x.data()) std::ranges::copy(x, to.end.begin());
+  if (private_) report_.privacy = private_->spent(steps.count);
   return report_;
 }
 
@@ -113,19 +126,31 @@ bool LocalLearner<S>::gradient(std::span<const S> x, const LocalSteps<S>& steps,
     add_terms(x, steps, g);
     return true;
   }
-  const std::span<const std::uint32_t> batch = batches_.next(samples);
-  report_.loss = objective_->loss_and_gradient(x, batch, g);
+  write_gradient(x, g);
   if (options_.weight_decay > 0 && !decays_in_step())
     axpy(static_cast<S>(options_.weight_decay), x, g);
   add_terms(x, steps, g);
   report_.gradient_norm = norm<S>(g);
-  if (!std::isfinite(report_.gradient_norm) || !std::isfinite(report_.loss)) {
+  if (!std::isfinite(report_.gradient_norm) || !(private_ || std::isfinite(report_.loss))) {
+    report_.batch_samples = 0;
     std::ranges::fill(g, S{0});
     report_.refusal = "the gradient holds a number that is not finite";
     return false;
   }
-  report_.batch_samples = batch.empty() ? samples : batch.size();
   return true;
+}
+
+template <class S>
+void LocalLearner<S>::write_gradient(std::span<const S> x, std::span<S> g) {
+  if (private_) {
+    report_.loss = std::numeric_limits<double>::quiet_NaN();
+    report_.batch_samples = private_->write(*objective_, x, g);
+    return;
+  }
+  const std::size_t samples = objective_->samples();
+  const std::span<const std::uint32_t> batch = batches_.next(samples);
+  report_.loss = objective_->loss_and_gradient(x, batch, g);
+  report_.batch_samples = batch.empty() ? samples : batch.size();
 }
 
 template <class S>
@@ -172,8 +197,10 @@ bool LocalLearner<S>::turn(std::span<const S> x, const LocalSteps<S>& steps, con
                          options_.local_optimizer == LocalOptimizerKind::sgd;
   const double length = is_scaled ? steps.learning_rate * report_.gradient_norm
                                   : std::abs(static_cast<double>(factor_)) * norm<S>(u_);
-  const Result<void> checked = check({.x = x, .length = length, .loss = report_.loss},
-                                     !to.sum.empty() || !steps.correction.empty());
+  // The loss of clipped samples is not to be told, not even by which steps are refused.
+  const Result<void> checked =
+      check({.x = x, .length = length, .loss = private_ ? 0 : report_.loss},
+            !to.sum.empty() || !steps.correction.empty());
   if (checked) return true;
   report_.refusal = checked.error().text;
   std::ranges::fill(u_, S{0});

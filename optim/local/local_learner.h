@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "optim/local/local_data.h"
 #include "optim/local/local_optimizer.h"
 #include "optim/local/objective.h"
+#include "optim/local/private_gradient.h"
 #include "optim/options.h"
 
 namespace starling::optim {
@@ -34,7 +36,7 @@ class LocalLearner final : public Learner<S>, public LocalData {
   Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     return objective_->evaluate(x, limit);
   }
-  // Of the local optimizer, and for the node itself also of the guard and the batches.
+  // Of the local optimizer, and for the node itself also of the guard, the batches and the ledger.
   State<S> state(Heir heir) override;
   void restart(const Payload& opaque, Heir heir) override;
 
@@ -44,12 +46,14 @@ class LocalLearner final : public Learner<S>, public LocalData {
   std::string foundation() const override { return objective_->foundation(); }
   void assign(const Shard& shard) override;
   bool refresh() override;
-  DataSummary describe() const override { return objective_->describe(); }
+  DataSummary describe() const override;
 
  private:
   LocalOptimizer<S>& optimizer();
   // Writes g_k into g. Zero, and false, if a number of it is not finite.
   bool gradient(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g);
+  // The loss of the batch and the part of its samples, or what stands for them with optim.clip.
+  void write_gradient(std::span<const S> x, std::span<S> g);
   void add_terms(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g) const;
   bool minimize(const LocalSteps<S>& steps, std::span<S> x);
   // Turns g_k into d_k, adds its part of the mean to the direction, and computes u_k. Zero, and
@@ -70,8 +74,9 @@ class LocalLearner final : public Learner<S>, public LocalData {
   std::unique_ptr<LocalOptimizer<S>> optimizer_;  // null until the first step
   Guard<S> guard_;
   Batches batches_;
-  Report report_;   // of the steps so far
-  std::span<S> u_;  // u_k is factor_ times this, during advance()
+  std::optional<PrivateGradient<S>> private_;  // with optim.clip; it outlives foundations
+  Report report_;                              // of the steps so far
+  std::span<S> u_;                             // u_k is factor_ times this, during advance()
   S factor_ = 1;
   bool is_moved_ = false;   // u_ holds x_{k+1} instead
   std::vector<S> between_;  // x_k, if the caller does not want the end

@@ -38,7 +38,26 @@ class LocalFunction {
   virtual Evaluation evaluate(std::span<const S> x, std::size_t limit) = 0;
 };
 
+// How gradients of single samples are bounded before they are added up.
+struct Clip {
+  double bound = 0;    // of the norm of each, C
+  double divisor = 1;  // of their sum
+};
+
 template <class S>
-class Objective : public LocalFunction<S>, public LocalData {};
+class Objective : public LocalFunction<S>, public LocalData {
+ public:
+  // Writes 1 / divisor sum over the batch of g_i min(1, C / ||g_i||), and the gradient of terms
+  // that do not depend on samples (l2). g_i is the gradient of sample i alone, without these; one
+  // that is not finite counts as zero. An empty batch is none of the samples. Returns the largest
+  // norm that the part of one sample may have in what is written, up to rounding; 0, with nothing
+  // written: it cannot clip. REQUIRES samples() > 0.
+  virtual double clipped_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
+                                  const Clip& clip, std::span<S> gradient) {
+    static_cast<void>(x), static_cast<void>(batch), static_cast<void>(clip);
+    static_cast<void>(gradient);
+    return 0;
+  }
+};
 
 }  // namespace starling::optim

@@ -236,11 +236,12 @@ TEST_CASE("Values that are written differently and mean the same agree") {
 
 TEST_CASE("A node's own keys may differ") {
   const Keys own = {
-      {"node.seed", "7"},       {"optim.batch-size", "8"},   {"stop.rounds", "9"},
-      {"eval.every", "3"},      {"eval.samples", "100"},     {"cluster.preset", "local"},
-      {"data.ignore", "id"},    {"data.separator", "tab"},   {"data.header", "false"},
-      {"node.log", "debug"},    {"data.test-path", "t.csv"}, {"stop.accuracy", ".5"},
-      {"data.decimal", "comma"}};
+      {"node.seed", "7"},        {"optim.batch-size", "8"},   {"stop.rounds", "9"},
+      {"eval.every", "3"},       {"eval.samples", "100"},     {"cluster.preset", "local"},
+      {"data.ignore", "id"},     {"data.separator", "tab"},   {"data.header", "false"},
+      {"node.log", "debug"},     {"data.test-path", "t.csv"}, {"stop.accuracy", ".5"},
+      {"data.decimal", "comma"}, {"optim.clip", "1"},         {"optim.noise", "2"},
+      {"optim.delta", "1e-6"},   {"data.suppress-below", "5"}};
   Two two(options_of({}), options_of(own));
   two.nodes.run(1s);
   CHECK(two.warnings("node-1").empty());

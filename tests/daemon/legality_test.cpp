@@ -244,3 +244,40 @@ TEST_CASE("Every rule of averaging is legal where the differences that it counts
   refuses({trim, {"optim.algorithm", "dpsgd"}, {"exchange.codec", "i8"}}, "whole vectors",
           "codec bf16");
 }
+
+TEST_CASE("What would tell of rows beside clipped and noisy gradients is refused") {
+  refuses({{"optim.noise", "1.5"}}, "1.5 is in units of optim.clip",
+          "use optim.clip above 0, or noise 0");
+  refuses({{"stop.epsilon", "3"}}, "3 bounds what noisy steps tell", "use optim.noise above 0");
+  refuses({{"optim.clip", "1"}, {"optim.algorithm", "admm"}}, "admm solves for all samples",
+          "use 0, or algorithm ed or gt");
+  refuses({{"optim.clip", "1"}, {"model.kind", "external"}}, "not seen by the daemon",
+          "use 0, and clip in the trainer");
+  refuses({{"optim.clip", "1"}, {"optim.noise", "1"}, {"data.source", "reference"}},
+          "evaluations, which others are told", "use data.test-path or data.holdout above 0");
+  refuses({{"optim.clip", "1"},
+           {"optim.noise", "1"},
+           {"data.target", "price"},
+           {"data.path", "a.csv"},
+           {"data.holdout", "0"}},
+          "(data.holdout = 0)", "or noise 0");
+}
+
+TEST_CASE("Every algorithm that takes its steps by gradients may clip them") {
+  for (const optim::AlgorithmRow& row : optim::algorithms()) {
+    if (row.loop == optim::LoopDuty::serve_gradients) continue;
+    const std::string name(row.name);
+    CAPTURE(name);
+    CHECK(verdict({{"optim.clip", "1"}, {"optim.noise", "1"}, {"optim.algorithm", name}}).empty());
+  }
+  CHECK(verdict({{"optim.clip", "1"}, {"data.source", "reference"}}).empty());
+  // auto takes an algorithm that can be private, also where admm would be first.
+  CHECK(verdict({{"optim.clip", "1"},
+                 {"optim.noise", "1"},
+                 {"data.partition", "by-label"},
+                 {"topology.kind", "ring"},
+                 {"cluster.preset", "wan"}})
+            .empty());
+  CHECK(
+      verdict({{"node.role", "relay"}, {"optim.clip", "1"}, {"optim.algorithm", "admm"}}).empty());
+}

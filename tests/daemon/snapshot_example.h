@@ -47,6 +47,7 @@ inline Snapshot example_snapshot() {
   status.run.loss = 0.25;
   status.run.evaluation = {
       .round = 40, .loss = 0.3, .accuracy = 0.9, .rmse = 0.7, .samples = 20, .available = 100};
+  status.run.privacy = {.epsilon = 1.25, .delta = 1e-5, .steps = 42};
   status.run.distance_to_optimum = 0.01;
   status.run.codec = {
       .vector_bytes = 516, .f32_bytes = 4000, .quality = 0.97, .memory_bytes = 16'516};

@@ -51,12 +51,14 @@ TEST_CASE("The status has the names of the interface") {
   CHECK(names_of(status["node"]) ==
         Names{"id", "incarnation", "name", "reasons", "state", "uptime_s", "version", "warnings"});
   CHECK(names_of(status["run"]) == Names{"algorithm", "codec", "distance_to_optimum", "eval",
-                                         "learning_rate", "local_steps", "loss", "round", "samples",
-                                         "schedule", "shard", "steps", "uncounted_rounds"});
+                                         "learning_rate", "local_steps", "loss", "privacy", "round",
+                                         "samples", "schedule", "shard", "steps",
+                                         "uncounted_rounds"});
   CHECK(names_of(status["run"]["eval"]) ==
         Names{"accuracy", "available", "loss", "rmse", "round", "samples"});
   CHECK(names_of(status["run"]["codec"]) ==
         Names{"f32_bytes", "memory_bytes", "name", "quality", "vector_bytes"});
+  CHECK(names_of(status["run"]["privacy"]) == Names{"delta", "epsilon", "steps"});
   CHECK(names_of(status["run"]["shard"]) == Names{"description", "samples"});
   CHECK(names_of(status["consensus"]) == Names{"abandoned_edges", "distance",
                                                "expected_mixing_rate", "late_edges", "mixing_rate",

@@ -433,3 +433,34 @@ TEST_CASE("The number of whole rounds never goes back") {
   node.trained(std::move(done));
   CHECK(node.training.course().run().round == 5);
 }
+
+TEST_CASE("A node finishes before the round that would spend more than its epsilon") {
+  Trainee node(options_with({.epsilon = 2}));
+  node.start();
+  for (const double coming : {1.2, 1.7, 2.1}) {
+    CHECK_FALSE(node.life.is_in<phases::Finished>());
+    const optim::Job job = node.job();
+    REQUIRE(job.local);
+    optim::Done done = Trainee::answer(job);
+    done.stats.privacy = {.epsilon = coming - 0.5, .coming = coming};
+    node.trained(std::move(done));
+    node.advance();
+  }
+  const optim::Job last = node.job();
+  CHECK_FALSE(last.local);
+  node.trained(Trainee::answer(last));
+  CHECK(node.life.is_in<phases::Finished>());
+  CHECK(node.training.course().run().goal_reached);
+}
+
+TEST_CASE("A node whose epsilon has no bound spends nothing of its budget") {
+  Trainee node(options_with({.epsilon = 2}));
+  node.start();
+  optim::Done done = Trainee::answer(node.job());
+  done.stats.privacy = optim::PrivacySpent{};
+  node.trained(std::move(done));
+  node.advance();
+  node.trained(Trainee::answer(node.job()));
+  REQUIRE(node.life.is_in<phases::Finished>());
+  CHECK(node.training.course().run().shortfall.find("no epsilon bounds") != std::string::npos);
+}

@@ -274,3 +274,32 @@ TEST_CASE("Random damage to a survey never gets further than an error") {
     if (map && merged->hash_bits == 0) CHECK(map->width() < 10);
   }
 }
+
+TEST_CASE("What fewer rows have than a node wants to tell is left out of its survey") {
+  const Folder folder("suppressed");
+  DataOptions options{.source = Source::csv,
+                      .path = folder.write("a.csv",
+                                           "age,town,kind\n1,oslo,a\n2,oslo,a\n3,rome,a\n"
+                                           ",oslo,b\n,bonn,c\nNA,oslo,b\n7,rome,a\n")};
+  options.target = "kind";
+  options.holdout = 0;
+  const Data data = value_of(load(options));
+  const std::vector<std::uint32_t> rows{0, 1, 2, 3, 4, 5, 6};
+  const auto told = [&](std::size_t least) { return make_survey(data.train, rows, 0, least); };
+  CHECK(told(0).find("town")->words == std::vector<std::string>{"bonn", "oslo", "rome"});
+  CHECK(told(1).find("town")->words == told(0).find("town")->words);
+  CHECK(told(2).find("town")->words == std::vector<std::string>{"oslo", "rome"});
+  CHECK(told(2).classes == std::vector<std::string>{"a", "b"});
+  CHECK(told(3).classes == std::vector<std::string>{"a"});
+  CHECK(told(4).find("age")->moments.count == 4);
+  CHECK(told(5).find("age")->moments.count == 0);
+  CHECK(told(5).find("age")->kind == ColumnKind::numbers);
+  CHECK(told(7).rows == 7);
+  CHECK(told(2).missing.empty());
+  const Survey nothing = told(8);
+  CHECK(nothing.rows == 0);
+  CHECK(nothing.classes.empty());
+  CHECK(nothing.find("town")->words.empty());
+  CHECK(nothing.columns.size() == 2);
+  CHECK(value_of(decode_survey(encode(told(3)))).classes == told(3).classes);
+}

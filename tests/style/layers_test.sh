@@ -15,7 +15,8 @@ optim/codec: base optim/vector
 optim/job: base
 optim/registry: base optim/vector optim/job
 optim/options: base optim/codec optim/job optim/registry
-optim/local: base optim/vector optim/job optim/options
+optim/privacy: base optim/job optim/options
+optim/local: base optim/vector optim/job optim/options optim/privacy
 optim/combine: base optim/vector optim/codec optim/job
 optim/algorithms: base optim/vector optim/job optim/registry optim/options optim/local optim/combine
 optim/trainer: base optim/*
@@ -43,7 +44,8 @@ daemon/cli/help: base daemon/process daemon/cli/terminal
 daemon/cli/ask: base daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/up: base topology models/data gossip/report daemon/process daemon/setup daemon/attach \
   daemon/rest daemon/cli/terminal daemon/cli/help
-daemon/cli/offline: base topology optim/codec optim/registry models models/data daemon/process \
+daemon/cli/offline: base topology optim/codec optim/registry optim/privacy models models/data \
+  daemon/process \
   daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/keys: base gossip/wire gossip/trust daemon/process daemon/setup daemon/rest \
   daemon/cli/terminal daemon/cli/help daemon/cli/ask
@@ -66,7 +68,7 @@ declare -A files=(
 # Header pattern, then the files that may include it.
 heavy=(
   'msgpack'               '^gossip/wire/(archives\.h|wire\.cpp)$'
-  'sodium'                '^base/(secret|keys|base64url)\.cpp$'
+  'sodium'                '^base/(secret|keys|key_stream|base64url)\.cpp$'
   'boost/program_options' '^base/(ini|command_line)\.cpp$'
   'spdlog'                '^daemon/process/log\.cpp$'
   'zmq'                   '^daemon/process/(zmq_transport|wire|zap_handler|lock_test)\.(cpp|h)$'

@@ -122,6 +122,45 @@ TEST_CASE("A node that is killed goes on from its newest checkpoint that is whol
   CHECK(all.out.starts_with("every node has saved round "));
 }
 
+TEST_CASE("Epsilon goes on where a killed node was and ends the training at its budget") {
+  Folder folder;
+  std::vector<std::string> arguments = {
+      "--data.samples=100",   "--model.kind=softmax",
+      "--optim.clip=1",       "--optim.noise=20",
+      "--stop.stay=true",     "--node.data-dir=" + folder.path.string(),
+      "--optim.batch-size=4", "--checkpoint.every=10 rounds"};
+  const auto privacy_of = [](const testing::Daemon& node) {
+    const json status = node.get("/v1/status");
+    return status.contains("run") ? status["run"].value("privacy", json()) : json();
+  };
+  {
+    testing::Daemon node("node-0", arguments);
+    REQUIRE(eventually([&] { return generations(folder.path).size() == 3; }));
+    ::kill(node.process().pid(), SIGKILL);
+  }
+  const std::string text = text_of(generations(folder.path).back() / "manifest.json");
+  const json manifest = json::parse(text.substr(0, text.find('\n')));
+  const auto rounds = std::stoull(manifest["about"]["round"].get<std::string>());
+  json spent;
+  {
+    testing::Daemon again("node-0", arguments);
+    REQUIRE(eventually([&] { return !(spent = privacy_of(again)).is_null(); }));
+    CHECK(spent["steps"].get<std::uint64_t>() + 1 >= rounds);
+    CHECK(spent["epsilon"].get<double>() > 0);
+    ::kill(again.process().pid(), SIGTERM);
+  }
+  const double budget = spent["epsilon"].get<double>() + 0.2;
+  arguments.push_back(fmt::format("--stop.epsilon={}", budget));
+  testing::Daemon last("node-0", arguments);
+  json status;
+  REQUIRE(eventually([&] {
+    status = last.get("/v1/status");
+    return status.contains("node") && status["node"]["state"] == "finished";
+  }));
+  CAPTURE(status.dump());
+  CHECK(status["run"]["privacy"]["steps"] >= spent["steps"]);
+}
+
 TEST_CASE("What cannot be saved or gone on from is said with the way out") {
   Folder folder;
   {

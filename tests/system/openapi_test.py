@@ -260,7 +260,7 @@ def every_state(program, document, first, nodes):
     broken = start("degraded", "--optim.learning-rate=1000", "--model.l2=1")
     broken.wait_for("degraded")
     ask_last(broken)
-    limited = start("finished", "--stop.rounds=30", "--stop.stay=true")
+    limited = start("finished", "--stop.rounds=30", "--stop.stay=true", "--optim.clip=1", "--optim.noise=1")
     limited.wait_for("finished")
     ask_last(limited)
     # The goodbye waits for the neighbour, whose process is stopped.

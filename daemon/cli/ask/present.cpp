@@ -97,6 +97,19 @@ std::string codec_line(const json& codec) {
   return line("codec", words.text());
 }
 
+// "epsilon 1.25 at delta 1e-05, after 42 noisy steps"
+std::string privacy_line(const json& spent) {
+  if (spent.empty()) return {};
+  Phrase words;
+  if (spent.contains("epsilon"))
+    words.add("epsilon ", number(spent, "epsilon"), human_number);
+  else
+    words.add("no bound: steps without noise came before");
+  words.add("at delta ", number(spent, "delta"), human_number);
+  words.add("after ", number(spent, "steps"), count, " noisy steps");
+  return line("privacy", words.text());
+}
+
 // `evaluated` says on what the loss of the last evaluation is.
 std::string run_lines(const json& run, std::string_view evaluated) {
   Phrase progress, loss;
@@ -119,7 +132,7 @@ std::string run_lines(const json& run, std::string_view evaluated) {
   data.add("", number(shard, "samples"), count, " samples");
   if (shard.contains("description")) data.add(word(shard, "description"));
   return line("run", progress.text()) + codec_line(part(run, "codec")) + line("data", data.text()) +
-         line("loss", loss.text()) +
+         privacy_line(part(run, "privacy")) + line("loss", loss.text()) +
          (evaluation.contains("accuracy")
               ? line("accuracy",
                      fmt::format("{} at round {}", cell(evaluation, "accuracy", human_fraction),

@@ -50,7 +50,8 @@ Result<Look> look(const CommandLine& line) {
   const auto data = std::make_shared<const models::Data>(std::move(loaded));
   std::vector<std::uint32_t> rows(data->train.rows);
   for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = static_cast<std::uint32_t>(r);
-  look.survey = models::make_survey(data->train, rows, look.options.hash_bits);
+  look.survey =
+      models::make_survey(data->train, rows, look.options.hash_bits, look.options.suppress_below);
   look.survey->dealt = models::dealt_file(*data, look.options);
   look.decision.notes = data->notes;
   if (std::string kind = models::explain_kind(learner, data->train); !kind.empty()) {

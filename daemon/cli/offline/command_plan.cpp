@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "daemon/cli/offline/codec_plan.h"
 #include "daemon/cli/offline/commands.h"
 #include "daemon/cli/offline/link_plan.h"
+#include "daemon/cli/offline/privacy_plan.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/status_json.h"
 #include "daemon/setup/config.h"
@@ -41,7 +43,10 @@ struct Question {
   bool may_remember = false;  // the codec, of earlier vectors
   std::optional<std::int64_t> model_bytes;
   std::optional<LinkOptions> link;  // without its vectors and neighbours
+  std::optional<PrivacyPlan> privacy;
 };
+
+constexpr std::int64_t kSamplesLimit = 1'000'000'000;
 
 // Of a whole configuration only the topology and the codec count here.
 Result<void> read_settings(const CommandLine& line, Question& question) {
@@ -100,6 +105,21 @@ Result<std::optional<LinkOptions>> read_link(const CommandLine& line,
   return link;
 }
 
+Result<std::optional<PrivacyPlan>> read_privacy(const CommandLine& line, std::size_t nodes) {
+  if (!line.has("privacy")) {
+    if (line.has("samples")) return fail("--samples: expected --privacy with it");
+    return std::nullopt;
+  }
+  std::optional<std::size_t> samples;
+  if (const auto text = line.value("samples")) {
+    TRY(const std::int64_t count, whole_number("--samples", *text, kSamplesLimit));
+    samples = static_cast<std::size_t>(count);
+  }
+  TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
+  TRY(PrivacyPlan plan, read_privacy_plan(settings, nodes, samples));
+  return std::optional(std::move(plan));
+}
+
 // The last so many, or those named.
 Result<void> hide(std::string_view text, std::vector<topology::Site>& sites) {
   if (const auto count = parse_integer(text)) {
@@ -138,6 +158,7 @@ Result<Question> read_question(const CommandLine& line) {
   }
   TRY(question.link, read_link(line, question.model_bytes));
   TRY_DO(read_settings(line, question));
+  TRY(question.privacy, read_privacy(line, question.sites.size()));
   TRY_DO(topology::validate(question.topology, question.sites));
   return question;
 }
@@ -199,6 +220,31 @@ json to_json(const std::vector<RoundTime>& rounds, const LinkOptions& link) {
   return {{"bytes_per_s", link.bytes_per_s}, {"step_s", link.step_s}, {"ways", std::move(ways)}};
 }
 
+// Epsilon of each node, in their order; nodes of equally many samples have the same.
+json to_json(const PrivacyPlan& plan) {
+  json rounds = json::array();
+  for (const std::uint64_t count : plan.rounds) {
+    std::map<std::size_t, double> known;
+    json epsilons = json::array();
+    for (const std::size_t samples : plan.samples) {
+      const auto [found, is_new] = known.emplace(samples, 0);
+      if (is_new) found->second = plan.epsilon(samples, count);
+      epsilons.push_back(found->second);
+    }
+    rounds.push_back({{"rounds", count},
+                      {"steps", count * plan.steps_per_round},
+                      {"epsilon", std::move(epsilons)}});
+  }
+  return {{"clip", plan.clip},
+          {"noise", plan.noise},
+          {"delta", plan.delta},
+          {"batch_size", plan.batch_size},
+          {"steps_per_round", plan.steps_per_round},
+          {"may_take_more", plan.may_take_more},
+          {"samples", plan.samples},
+          {"after", std::move(rounds)}};
+}
+
 json names_of(const Question& question, const topology::Edges& edges) {
   json list = json::array();
   for (const auto& [from, to] : edges)
@@ -239,6 +285,7 @@ json to_json(const topology::Plan& plan, const Question& question) {
     object["bytes_per_round"] = {{"node", bytes.node}, {"total", bytes.total}};
   }
   if (question.link) object["link"] = to_json(round_times(plan, question), *question.link);
+  if (question.privacy) object["privacy"] = to_json(*question.privacy);
   return object;
 }
 
@@ -324,6 +371,7 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
     line("codec", codec_text(plan, question));
   if (question.model_bytes) line("any codec", codecs_text(plan, question));
   if (question.link) text += to_lines(round_times(plan, question));
+  if (question.privacy) text += to_lines(*question.privacy);
   return text;
 }
 
@@ -354,7 +402,11 @@ constexpr auto kPlanOptions = join(
       "B, kB, MB and GB, a second"},
      {"step-time", "S",
       "of a local step, in seconds: of starling status --json, time.compute_s divided by "
-      "run.steps"}},
+      "run.steps"},
+     {"privacy", "",
+      "epsilon of each node by rounds, with optim.noise and optim.clip; the whole configuration is "
+      "checked, and its data are read"},
+     {"samples", "N", "with --privacy: samples of each node, and no data are read"}},
     kPrintingJson, {{"dot", "", "print the graph in the DOT language"}});
 
 }  // namespace
@@ -376,13 +428,14 @@ constinit const ProgramCommand kPlan = {
     .name = "plan",
     .summary = "what a topology costs and how fast it agrees",
     .usage = R"(starling plan -n N [-c FILE] [--topology.KEY=VALUE ...] [--hidden N|NAMES]
-                     [--model-bytes B|auto] [--json | --dot]
+                     [--model-bytes B|auto] [--privacy [--samples N]] [--json | --dot]
        starling plan -n N --model-bytes B --bandwidth RATE --step-time S ...)",
     .description = R"(Computes, before anything is deployed: degree, diameter, spectral gap, the
 rounds until the nodes agree up to a millionth of their initial disagreement, the bytes a round
 costs, and what the codec of the configuration (exchange.codec) sends and remembers. With a
 bandwidth and the time of a local step: how long a round takes, how much of that is computing, and
-how many steps a second dpsgd-pipelined, adpsgd, i4 or more local steps would gain.)",
+how many steps a second dpsgd-pipelined, adpsgd, i4 or more local steps would gain. With --privacy:
+the epsilon that each node comes to, by rounds.)",
     .options = kPlanOptions,
     .notes = R"(Example: does a random graph of degree 4 beat the torus on 64 nodes?
 
@@ -400,6 +453,10 @@ What does a link of 100 Mbit/s cost?
 What does a round of a convolutional network cost?
 
   starling plan -n 8 -c configs/mnist-cnn.ini --data.path=FOLDER --model-bytes auto
+
+What do 1,000 noisy rounds tell of a row, at a site that has 5,000?
+
+  starling plan -n 4 --privacy --samples 5000 --optim.clip=1 --optim.noise=1.1 --stop.rounds=1000
 
 What do four bits a number send, and take of the memory?
 

@@ -79,7 +79,7 @@ std::string node_table(std::span<const gossip::NodeSummary> nodes) {
 
 std::string summary_text(const gossip::Summary& summary) {
   const gossip::Goal& goal = summary.goal.wanted;
-  const bool has_goal = goal.rounds > 0 || goal.seconds > 0 || goal.loss || goal.accuracy;
+  const bool has_goal = goal.is_set();
   std::string text = node_table(summary.nodes) + "\n";
   text += summary.goal.reached ? "Goal reached" : has_goal ? "Goal not reached" : "Stopped";
   if (summary.virtual_s) text += fmt::format(" after {:.3f} s of virtual time", *summary.virtual_s);

@@ -65,14 +65,16 @@ Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
   verdict.text = reached(fleet, goal);
   verdict.reached = !verdict.text.empty();
   if (verdict.reached) return verdict;
-  const bool rounds_are_over = goal.rounds > 0 && all_ended(fleet);
+  const bool rounds_are_over = (goal.rounds > 0 || goal.epsilon) && all_ended(fleet);
   if (!rounds_are_over && !(goal.seconds > 0 && training_s >= goal.seconds)) return verdict;
   const std::string lacking = shortfall(fleet);
   verdict.reached = !goal.accuracy && !goal.loss && lacking.empty();
   if (!lacking.empty())
     verdict.text = lacking;
   else if (rounds_are_over)
-    verdict.text = fmt::format("all nodes trained {} rounds", goal.rounds);
+    verdict.text = goal.epsilon
+                       ? fmt::format("all nodes ended, at an epsilon of at most {}", *goal.epsilon)
+                       : fmt::format("all nodes trained {} rounds", goal.rounds);
   else
     verdict.text = fmt::format("{} s are over", goal.seconds);
   return verdict;

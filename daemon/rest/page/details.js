@@ -17,12 +17,17 @@ function ownFacts({ node, run, topology, security, traffic }, member) {
     ['sends', `${rate(traffic.sent_bytes_per_s)}, at most ${rate(traffic.sent_peak_bytes_per_s)}`],
     ['neighbours', `${integer(topology.degree)} (${topology.kind})`],
     topology.spectral_gap !== undefined && ['spectral gap', decimal(topology.spectral_gap)],
+    run.privacy && ['privacy', privacyWords(run.privacy)],
     member?.waits_for && ['waits', waits(member)], run.problem && ['problem', run.problem],
     ['keys', security.encrypted ? `encrypted, certificate until ${security.certificate.until}`
       : 'none: connections are not encrypted'],
     ...Object.entries(security.refused).map(([reason, count]) => ['refused', `${integer(count)} ${reason}`]),
   ];
 }
+
+// Epsilon is absent where there is no bound.
+const privacyWords = ({ epsilon, delta, steps }) =>
+  `${epsilon === undefined ? 'no bound' : `epsilon ${decimal(epsilon)}`} at delta ${delta}, ${integer(steps)} noisy steps`;
 
 const waits = (member) => `for ${member.waits_for}, ${percent(member.waiting)} of the time`;
 

@@ -4,6 +4,7 @@
 #include "models/linear/convolution.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "models/linear/kernels.h"
 #include "models/nets/layers/rows.h"
@@ -34,13 +35,27 @@ class ConvolutionLayer final : public Layer<S> {
   void backward(const Pass<S>& pass, const Derivatives<S>& by) override {
     if (shape_.relu)
       mask_relu({.rows = pass.rows, .columns = shape_.outputs().size()}, pass.outputs, by.outputs);
-    convolution_.add_gradient(pass.rows, pass.inputs, by.outputs, by.first, by.parameters);
+    if (by.squares)
+      add_squares(pass, by);
+    else
+      convolution_.add_gradient(pass.rows, pass.inputs, by.outputs, by.first, by.parameters);
     if (by.inputs) convolution_.backward(pass.rows, by.outputs, pass.parameters, by.inputs);
   }
 
  private:
+  // One row after the other: no product of norms gives that of a sum over pixels.
+  void add_squares(const Pass<S>& pass, const Derivatives<S>& by) {
+    of_row_.resize(shape_.weights() + shape_.channels);
+    for (std::size_t r = 0; r < pass.rows; ++r) {
+      convolution_.add_gradient(1, pass.inputs + r * shape_.image.size(),
+                                by.outputs + r * shape_.outputs().size(), true, of_row_.data());
+      by.squares[r] += sum_of_squares(of_row_.data(), of_row_.size());
+    }
+  }
+
   ConvolutionShape shape_;
   Convolution<S> convolution_;
+  std::vector<S> of_row_;  // a buffer
 };
 
 Result<SampleShape> fit_convolution(const LayerSpec& spec, const SampleShape& in) {

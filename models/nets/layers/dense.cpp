@@ -30,23 +30,37 @@ class Dense final : public Layer<S> {
   void backward(const Pass<S>& pass, const Derivatives<S>& by) override {
     const Extent extent{.rows = pass.rows, .columns = outputs_};
     if (relu_) mask_relu(extent, pass.outputs, by.outputs);
-    gemm({.rows = inputs_,
-          .columns = outputs_,
-          .inner = pass.rows,
-          .a_transposed = true,
-          .accumulate = !by.first},
-         pass.inputs, by.outputs, by.parameters);
-    if (bias_) {
-      S* const biases = by.parameters + inputs_ * outputs_;
-      if (by.first) std::fill_n(biases, outputs_, S{0});
-      add_column_sums(extent, by.outputs, biases);
-    }
+    if (by.squares)
+      add_squares(pass, by);
+    else
+      add_gradient(pass, by);
     if (by.inputs)
       gemm({.rows = pass.rows, .columns = inputs_, .inner = outputs_, .b_transposed = true},
            by.outputs, pass.parameters, by.inputs);
   }
 
  private:
+  void add_gradient(const Pass<S>& pass, const Derivatives<S>& by) {
+    gemm({.rows = inputs_,
+          .columns = outputs_,
+          .inner = pass.rows,
+          .a_transposed = true,
+          .accumulate = !by.first},
+         pass.inputs, by.outputs, by.parameters);
+    if (!bias_) return;
+    S* const biases = by.parameters + inputs_ * outputs_;
+    if (by.first) std::fill_n(biases, outputs_, S{0});
+    add_column_sums({.rows = pass.rows, .columns = outputs_}, by.outputs, biases);
+  }
+
+  // ||x d^T||^2 + ||d||^2 = ||d||^2 (||x||^2 + 1) for the inputs x of a row and its derivative d by
+  // the outputs (Goodfellow: Efficient per-example gradient computations, 2015).
+  void add_squares(const Pass<S>& pass, const Derivatives<S>& by) {
+    for (std::size_t r = 0; r < pass.rows; ++r)
+      by.squares[r] += sum_of_squares(by.outputs + r * outputs_, outputs_) *
+                       (sum_of_squares(pass.inputs + r * inputs_, inputs_) + (bias_ ? 1 : 0));
+  }
+
   std::size_t inputs_, outputs_;
   bool relu_, bias_;
 };
