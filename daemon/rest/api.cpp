@@ -402,7 +402,7 @@ constexpr std::array<Api::Route, 20> Api::kRoutes = {{
     {"/v1/revocations", "POST", Access::changes, true, &Api::revoke},
     {"/v1/leave", "POST", Access::changes, false, &Api::plain_command<gossip::LeaveCommand>},
     {"/v1/pause", "POST", Access::changes, false, &Api::plain_command<gossip::PauseCommand>},
-    {"/v1/checkpoint", "POST", Access::changes, false, &Api::checkpoint},
+    {"/v1/checkpoint", "POST", Access::changes, true, &Api::checkpoint},
     {"/v1/resume", "POST", Access::changes, false, &Api::plain_command<gossip::ResumeCommand>},
 }};
 

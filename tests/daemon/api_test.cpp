@@ -79,6 +79,14 @@ TEST_CASE_FIXTURE(Fixture, "A resource that does not exist is not found") {
   }
 }
 
+TEST_CASE_FIXTURE(Fixture, "A checkpoint may be the first request that a node gets") {
+  CHECK(code_of(api(post("/v1/checkpoint", ""))) == "starting");
+  Snapshot snapshot = example_snapshot();
+  snapshot.status.checkpoint.is_kept = false;
+  publish(snapshot);
+  CHECK(code_of(api(post("/v1/checkpoint", ""))) == "not_kept");
+}
+
 // Whoever is woken answers at once.
 TEST_CASE_FIXTURE(Fixture, "The model is made when it is asked for and not kept") {
   publish(example_snapshot());
