@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/content_hash.h"
+#include "daemon/process/json_text.h"
 #include "daemon/process/whole_file.h"
 
 namespace starling::daemon {
@@ -50,7 +51,7 @@ Result<json> read_manifest(const std::string& path) {
   const std::size_t end = text.find('\n');
   if (end == std::string::npos || text.substr(end + 1) != hash_of(bytes.slice(0, end)) + "\n")
     return fail("{} is damaged: its checksum is not that of its text", path);
-  const json manifest = json::parse(text.substr(0, end), nullptr, false);
+  const json manifest = parse_json(text.substr(0, end));
   const bool is_ours = manifest.is_object() && manifest.contains("about") &&
                        manifest["about"].is_object() && manifest.contains("files") &&
                        manifest["files"].is_object() &&
