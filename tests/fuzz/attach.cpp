@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/utf8.h"
 #include "daemon/attach/keepsake.h"
 #include "daemon/attach/records.h"
 #include "daemon/attach/tensor_table.h"
@@ -11,6 +14,10 @@
 #include "optim/algorithms/registry.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/scratch.h"
+
+extern "C" {
+#include "clients/c/json.h"
+}
 
 namespace starling::fuzz {
 namespace {
@@ -131,10 +138,45 @@ std::vector<std::string> table_seeds() {
       head + R"([{"name": "w", "shape": [1], "dtype": "f16", "role": "averaged", "offset": 0}])"};
 }
 
+// What the library for trainers in C reads of the daemon's records.
+void run_c_json(Bytes input) {
+  constexpr const char* kKeys[] = {"kind", "job", "count", "learning_rate", "corrects", "reason"};
+  const std::string record(text_of(input));
+  for (const char* key : kKeys) {
+    const char* const found = sl_json_find(record.c_str(), key);
+    ENSURE(!found || (found >= record.c_str() && found <= record.c_str() + record.size()),
+           "a value lies in its text");
+    sl_json_count(record.c_str(), key, 7);
+    sl_json_number(record.c_str(), key, 7);
+    sl_json_is_true(record.c_str(), key);
+    for (const std::size_t room : {1, 2, 16}) {
+      std::vector<char> value(room, 'x');
+      sl_json_string(record.c_str(), key, value.data(), room);
+      ENSURE(std::ranges::find(value, '\0') != value.end(), "a string has its end");
+    }
+  }
+  ::text out{};
+  sl_text_add_string(&out, record.c_str());
+  ENSURE(out.failed || nlohmann::json::accept(out.data) || !is_utf8(record),
+         "a string that is written is JSON");
+  sl_text_free(&out);
+}
+
+std::vector<std::string> c_json_seeds() {
+  return {
+      write_record(Welcome{.node = "node-1", .algorithm = "gt", .precision = "f32"}),
+      write_record(3, StepRequest{.count = 4, .round = 5, .learning_rate = 0.1}),
+      write_record(4, GradientRequest{}),
+      write_refusal("a \"reason\"\n\\"),
+      write_end("done", true),
+      R"( { "kind" : "step" , "x": [1, {"job": 2}], "job":18446744073709551616, "count":-1 } )"};
+}
+
 }  // namespace
 
 std::vector<Target> attach_targets() {
   return {{"trainer-record", run_record, record_seeds, 2048},
+          {"c-json", run_c_json, c_json_seeds, 1024},
           {"segment", run_segment, segment_seeds, 512, 500},
           {"keepsake", run_keepsake, keepsake_seeds, 512, 500},
           {"tensor-table", run_table, table_seeds, 2048}};
