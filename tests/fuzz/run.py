@@ -4,12 +4,14 @@
     run.py BUILD [--seconds N] [--jobs N] [--targets NAME,...]
 
 Each target begins with its seeds, the kept inputs (tests/fuzz/corpus/TARGET) and what earlier runs found
-interesting (BUILD/corpus/TARGET). An input that ends the process is left in BUILD/findings/TARGET; the
-target goes on until its time is over or it has five. The exit code is 1 where anything was found.
+interesting (BUILD/corpus/TARGET). An input that ends the process is left in BUILD/findings/TARGET, and what
+was said of it in BUILD/findings/TARGET.log; the target goes on until its time is over or it has five. The
+exit code is 1 where anything was found.
 """
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -38,6 +40,9 @@ def run_once(program, target, limit, seconds, folders):
     if folders["kept"].is_dir():
         command.append(str(folders["kept"]))
     environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=0")
+    symbolizer = shutil.which("llvm-symbolizer-16") or shutil.which("llvm-symbolizer")
+    if symbolizer:  # lines of code in the stacks of findings
+        environment["ASAN_SYMBOLIZER_PATH"] = symbolizer
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment,
                           check=False)
     return done.returncode, done.stderr
