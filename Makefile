@@ -2,13 +2,14 @@
 #   make up       train on 8 local nodes and watch them
 #   make test     build the tests, once more with sanitizers, and run all of them
 #   make check    after an edit: the short tests of the layers that differ from the last commit
+#   make fuzz     fuzz every parser with libFuzzer: FUZZ_SECONDS=1800 a target, FUZZ_TARGETS=gate,csv
 #   make bench    measure Starling beside its peers
 #   make curves   draw docs/curves from the simulator
 #   make install  install what `make` built: PREFIX=/usr/local, DESTDIR for a staging folder
 #   make deb      build the Debian package, build/deb/starling_VERSION_ARCHITECTURE.deb
 #   make wheel    build the Python client, build/wheel/starling_train-VERSION-py3-none-any.whl
 #   make format   format every source file
-.PHONY: up test check bench curves install deb wheel format release deps
+.PHONY: up test check fuzz bench curves install deb wheel format release deps
 .DEFAULT_GOAL := release
 
 deps:
@@ -57,6 +58,13 @@ test: deps
 check: deps
 	@deploy/install-packages test
 	@tests/check $(LAYER)
+
+FUZZ_SECONDS ?= 1800
+fuzz:
+	@deploy/install-packages build fuzz
+	@cmake --preset fuzz --log-level=WARNING
+	@cmake --build build/fuzz --target test_fuzz
+	@tests/fuzz/run.py build/fuzz --seconds $(FUZZ_SECONDS) --targets "$(FUZZ_TARGETS)"
 
 bench:
 	@deploy/install-packages build bench

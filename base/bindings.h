@@ -154,6 +154,9 @@ struct Written {
     return to_text(value);
   }
 };
+// clang deduces for an aggregate from 17 on.
+template <class Parse, class Print>
+Written(Parse, Print) -> Written<Parse, Print>;
 
 // The member of a member: at(&Options::goal, &Goal::rounds).
 template <class Outer, class Inner>

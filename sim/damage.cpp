@@ -99,7 +99,10 @@ Damage::Done Damage::meet(gossip::Frame& frame) {
     ++counts_.corrupted;
     return Done::corrupted;
   }
-  if (options_.forge > 0 && prng_.chance(options_.forge) && forge(frame)) {
+  const auto by_chance = [this](Header& header) { return change_one_field(prng_, header), true; };
+  const bool is_forged =
+      options_.forge > 0 && prng_.chance(options_.forge) && forge(frame, by_chance);
+  if (is_forged || (liar_ && forge(frame, liar_))) {
     ++counts_.forged;
     return Done::forged;
   }
@@ -120,10 +123,9 @@ void Damage::corrupt(gossip::Frame& frame) {
   frame.body = Payload::copy_of(bytes);
 }
 
-bool Damage::forge(gossip::Frame& frame) {
+bool Damage::forge(gossip::Frame& frame, const Liar& change) {
   auto header = gossip::decode_header(std::as_bytes(std::span(frame.header)));
-  if (!header) return false;
-  change_one_field(prng_, *header);
+  if (!header || !change(*header)) return false;
   frame.header = gossip::encode_header(header->envelope, header->body, header->chunk);
   return true;
 }

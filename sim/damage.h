@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -27,6 +28,10 @@ class Damage {
 
   // May be changed while frames are under way; those are not touched.
   DamageOptions& options() { return options_; }
+  // Changes headers beside chance, such as those of one sender; returns whether it changed one.
+  // Null: nothing does.
+  using Liar = std::function<bool(gossip::Header& header)>;
+  void set_liar(Liar liar) { liar_ = std::move(liar); }
   // Of a frame that is sent now. What is done to it is counted.
   Done meet(gossip::Frame& frame);
   // A forged frame travels between two nodes.
@@ -40,9 +45,11 @@ class Damage {
 
  private:
   void corrupt(gossip::Frame& frame);
-  bool forge(gossip::Frame& frame);
+  // Whether the header could be read and `change` changed it.
+  static bool forge(gossip::Frame& frame, const Liar& change);
 
   DamageOptions options_;
+  Liar liar_;
   Prng prng_;
   FaultCounts counts_;
   std::set<std::pair<std::size_t, std::size_t>> forged_;  // nodes, the lesser first

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "daemon/process/json_text.h"
 
 namespace starling::daemon {
 namespace {
@@ -162,7 +163,7 @@ std::string dump(const json& object) {
 }  // namespace
 
 Result<FromTrainer> read_record(std::string_view text) {
-  const json object = json::parse(text, nullptr, false);
+  const json object = parse_json(text);
   if (!object.is_object()) return fail("a record is not a JSON object");
   const std::string kind = line_at(object, "kind");
   if (kind == "hello") return read_hello(object);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/process/json_text.h"
 
 namespace starling::daemon {
 namespace {
@@ -111,7 +112,7 @@ Result<void> check_apart(std::span<const TrainerTensor> tensors) {
 }  // namespace
 
 Result<TensorTable> TensorTable::parse(std::string_view text, std::size_t region_bytes) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = parse_json(text);
   if (!document.is_array()) return fail("the table of tensors is not a JSON array");
   if (document.size() > kTensorsLimit)
     return fail("the table has {} tensors; expected at most {}", document.size(), kTensorsLimit);

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/content_hash.h"
+#include "daemon/process/json_text.h"
 #include "daemon/process/whole_file.h"
 
 namespace starling::daemon {
@@ -50,13 +51,13 @@ Result<json> read_manifest(const std::string& path) {
   const std::size_t end = text.find('\n');
   if (end == std::string::npos || text.substr(end + 1) != hash_of(bytes.slice(0, end)) + "\n")
     return fail("{} is damaged: its checksum is not that of its text", path);
-  const json manifest = json::parse(text.substr(0, end), nullptr, false);
-  const bool is_ours = manifest.is_object() && manifest.contains("about") &&
+  const json manifest = parse_json(text.substr(0, end));
+  const bool is_ours = manifest.is_object() && manifest.contains("format") &&
+                       manifest["format"] == kCheckpointFormat && manifest.contains("about") &&
                        manifest["about"].is_object() && manifest.contains("files") &&
                        manifest["files"].is_object() &&
                        manifest["files"].size() <= CheckpointFolder::kFilesLimit;
-  if (!is_ours || manifest.value("format", 0) != kCheckpointFormat)
-    return fail("{} is not of format {}", path, kCheckpointFormat);
+  if (!is_ours) return fail("{} is not of format {}", path, kCheckpointFormat);
   return manifest;
 }
 
@@ -69,9 +70,10 @@ Result<Payload> read_checked(const std::string& path, const json& entry) {
   if (bytes.size() != expected)
     return fail("{} has {} bytes; expected {}", path, bytes.size(), expected);
   const std::string hash = hash_of(bytes);
-  if (entry.value("xxh3", "") != hash)
+  const json noted = entry.value("xxh3", json());
+  if (noted != hash)
     return fail("{} is damaged: its checksum is {}; expected {}", path, hash,
-                entry.value("xxh3", ""));
+                noted.is_string() ? noted.get<std::string>() : "a text");
   return bytes;
 }
 

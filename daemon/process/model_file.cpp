@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "daemon/process/json_text.h"
 #include "daemon/process/safetensors.h"
 #include "daemon/process/version.h"
 #include "models/data/csv.h"
@@ -240,7 +241,7 @@ Result<models::TrainedModel> parse_model(std::string_view bytes) {
   if (found == metadata.end())
     return fail("is no model of this program: its metadata have no \"{}\"", kKey);
   TRY(const Safetensors file, read_safetensors(bytes));
-  const json document = json::parse(found->second, nullptr, false);
+  const json document = parse_json(found->second);
   if (document.is_discarded()) return fail("its metadata \"{}\" are not JSON", kKey);
   models::TrainedModel model;
   TRY(model.card, read_card(document));

@@ -1,4 +1,5 @@
 #include "daemon/process/safetensors.h"
+#include "daemon/process/json_text.h"
 
 #include <algorithm>
 #include <bit>
@@ -103,7 +104,7 @@ Result<Head> read_head(const Payload& file) {
     return fail("is no safetensors file: its header would have {} bytes", length);
   std::string text(length, '\0');
   file.copy_to(sizeof(length), std::as_writable_bytes(std::span(text)));
-  const json header = json::parse(text, nullptr, false);
+  const json header = parse_json(text);
   if (!header.is_object()) return fail("is no safetensors file: its header is not JSON");
   Head head;
   for (const auto& [name, entry] : header.items()) {

@@ -18,7 +18,7 @@ namespace {
 constexpr int kLogs[] = {STDOUT_FILENO, STDERR_FILENO};
 
 // Set before the thread starts.
-void (*stop)(int) = nullptr;
+void (*on_stop)(int) = nullptr;
 bool had_terminal = false;
 char paths[2][PATH_MAX] = {};  // of kLogs; empty for those that are no files
 
@@ -59,14 +59,14 @@ bool asks_for_new_log(const siginfo_t& hangup) {
     if (number == SIGHUP && asks_for_new_log(info))
       reopen_logs();
     else
-      stop(number);
+      on_stop(number);
   }
 }
 
 }  // namespace
 
 void handle_stop_signals(void (*handler)(int)) {
-  stop = handler;
+  on_stop = handler;
   had_terminal = has_terminal();
   remember_logs();
   // A shell starts jobs in the background with these ignored, and what is ignored is not waited

@@ -12,6 +12,7 @@
 #include "base/seed_name.h"
 #include "base/text.h"
 #include "daemon/process/clock.h"
+#include "daemon/process/json_text.h"
 #include "daemon/process/model_file.h"
 #include "daemon/process/safetensors.h"
 #include "daemon/process/worker.h"
@@ -279,11 +280,11 @@ class Api {
 
   HttpResponse predict(const HttpRequest& request) {
     if (!is_json(request.content_type)) return not_json(request);
-    return of_model([body = json::parse(request.body, nullptr, false)](
-                        const models::ModelCard& card, const Model& model) {
-      const auto answer = predict_json({card, model.parameters}, body);
-      return answer ? document(*answer) : bad_request(answer.error().text);
-    });
+    return of_model(
+        [body = parse_json(request.body)](const models::ModelCard& card, const Model& model) {
+          const auto answer = predict_json({card, model.parameters}, body);
+          return answer ? document(*answer) : bad_request(answer.error().text);
+        });
   }
 
   HttpResponse trace(const HttpRequest&) {
@@ -296,7 +297,7 @@ class Api {
 
   HttpResponse join(const HttpRequest& request) {
     if (!is_json(request.content_type)) return not_json(request);
-    const json body = json::parse(request.body, nullptr, false);
+    const json body = parse_json(request.body);
     const auto address = body.is_object() ? body.find("address") : body.end();
     if (address == body.end() || !address->is_string())
       return bad_request("expected {\"address\": \"HOST:PORT\"}");
@@ -308,7 +309,7 @@ class Api {
   // Whether the list is news the node itself finds out.
   HttpResponse revoke(const HttpRequest& request) {
     if (!is_json(request.content_type)) return not_json(request);
-    const json body = json::parse(request.body, nullptr, false);
+    const json body = parse_json(request.body);
     const auto text = body.is_object() ? body.find("list") : body.end();
     if (text == body.end() || !text->is_string())
       return bad_request("expected {\"list\": \"starling-revocations-1:…\"}");
@@ -327,7 +328,7 @@ class Api {
     gossip::CheckpointCommand what;
     if (!request.body.empty()) {
       if (!is_json(request.content_type)) return not_json(request);
-      const json body = json::parse(request.body, nullptr, false);
+      const json body = parse_json(request.body);
       const bool is_sound =
           body.is_object() && (!body.contains("fleet") || body["fleet"].is_boolean());
       if (!is_sound) return bad_request("expected no body, {} or {\"fleet\": true}");
@@ -344,8 +345,7 @@ class Api {
   HttpResponse plain_command(const HttpRequest& request) {
     if (request.body.empty()) return command(What{});
     if (!is_json(request.content_type)) return not_json(request);
-    if (!json::parse(request.body, nullptr, false).is_object())
-      return bad_request("expected no body, or {}");
+    if (!parse_json(request.body).is_object()) return bad_request("expected no body, or {}");
     return command(What{});
   }
 
@@ -402,7 +402,7 @@ constexpr std::array<Api::Route, 20> Api::kRoutes = {{
     {"/v1/revocations", "POST", Access::changes, true, &Api::revoke},
     {"/v1/leave", "POST", Access::changes, false, &Api::plain_command<gossip::LeaveCommand>},
     {"/v1/pause", "POST", Access::changes, false, &Api::plain_command<gossip::PauseCommand>},
-    {"/v1/checkpoint", "POST", Access::changes, false, &Api::checkpoint},
+    {"/v1/checkpoint", "POST", Access::changes, true, &Api::checkpoint},
     {"/v1/resume", "POST", Access::changes, false, &Api::plain_command<gossip::ResumeCommand>},
 }};
 

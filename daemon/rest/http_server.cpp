@@ -24,6 +24,7 @@
 #include "daemon/process/own_addresses.h"
 #include "daemon/process/quiet_thread.h"
 #include "daemon/rest/host_list.h"
+#include "daemon/rest/http_reading.h"
 
 namespace starling::daemon {
 namespace {
@@ -51,26 +52,8 @@ constexpr auto kStreamLook = 100ms;  // for something new to send
 constexpr int kStreamLooks = 50;     // without anything new until a comment shows who is gone
 constexpr std::string_view kStreamComment = ":\n\n";
 
-using WireRequest = http::request<http::string_body>;
 using WireBody = http::span_body<const char>;  // a view of what the session holds
 using WireResponse = http::response<WireBody>;
-
-HttpRequest from_wire(WireRequest&& wire) {
-  const std::string target = std::string(wire.target());
-  const std::size_t mark = std::min(target.find('?'), target.size());
-  return {.method = wire.method() == http::verb::head ? "GET" : std::string(wire.method_string()),
-          .target = target.substr(0, mark),
-          .query = mark < target.size() ? target.substr(mark + 1) : "",
-          .body = std::move(wire.body()),
-          .host = std::string(wire[http::field::host]),
-          .origin = std::string(wire[http::field::origin]),
-          .content_type = std::string(wire[http::field::content_type]),
-          .authorization = std::string(wire[http::field::authorization]),
-          .accept = std::string(wire[http::field::accept]),
-          .last_event_id = std::string(wire["Last-Event-ID"]),
-          .if_none_match = std::string(wire[http::field::if_none_match]),
-          .sec_fetch_site = std::string(wire["Sec-Fetch-Site"])};
-}
 
 struct Framing {
   bool keep_alive = false;
@@ -92,22 +75,6 @@ WireResponse to_wire(const HttpResponse& response, Framing framing) {
   if (!response.stream && response.status != 304) wire.content_length(response.content().size());
   if (!framing.head) wire.body() = {response.content().data(), response.content().size()};
   return wire;
-}
-
-// What to tell a client whose request could not be read; nothing when there is nobody to tell.
-std::optional<HttpResponse> complaint(error_code error) {
-  if (error == http::error::header_limit || error == http::error::buffer_overflow)
-    return error_response(
-        431, "header_too_large",
-        fmt::format("the head of a request has at most {} bytes", kHttpHeaderBytesLimit));
-  if (error == http::error::body_limit)
-    return error_response(
-        413, "body_too_large",
-        fmt::format("the body of a request has at most {} bytes", kHttpBodyBytesLimit));
-  if (error == http::error::end_of_stream || error == http::error::partial_message)
-    return std::nullopt;
-  if (error.category() != make_error_code(http::error::bad_method).category()) return std::nullopt;
-  return error_response(400, "malformed", fmt::format("not HTTP: {}", error.message()));
 }
 
 Result<void> listen(tcp::acceptor& acceptor, const Endpoint& bind) {
@@ -263,8 +230,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     later_look_ = kFirstLook;
     wait_for_client();
     parser_.emplace();
-    parser_->header_limit(kHttpHeaderBytesLimit);
-    parser_->body_limit(kHttpBodyBytesLimit);
+    limit(*parser_);
     stream_.expires_after(server_.options_.read_deadline);
     http::async_read(stream_, buffer_, *parser_,
                      [self = shared_from_this()](error_code error, std::size_t) {
@@ -276,16 +242,12 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     waits_for_client_ = false;
     if (error) return refuse(error);
     ++server_.requests_;
-    WireRequest wire = parser_->release();
-    const Framing framing{.keep_alive = wire.keep_alive(),
-                          .head = wire.method() == http::verb::head};
-    const std::size_t hosts = wire.count(http::field::host);
-    const bool has_host = hosts == 1 && !wire[http::field::host].empty();
-    if (has_host || (hosts == 0 && wire.version() < 11))
-      return respond(server_.answer([&] { return server_.handle(from_wire(std::move(wire))); }),
-                     framing);
+    HttpReading reading = take_request(*parser_);
+    if (!reading.refusal)
+      return respond(server_.answer([&] { return server_.handle(reading.request); }),
+                     {.keep_alive = reading.keep_alive, .head = reading.head});
     ++server_.malformed_;
-    write(error_response(400, "malformed", "HTTP/1.1 wants exactly one Host field"), {});
+    write(*std::move(reading.refusal), {});
   }
 
   void refuse(error_code error) {
@@ -411,7 +373,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   Impl& server_;
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_{kHttpHeaderBytesLimit + kHttpBodyBytesLimit};
-  std::optional<http::request_parser<http::string_body>> parser_;
+  std::optional<HttpParser> parser_;
   HttpResponse said_;  // under way, or nothing
   WireResponse response_;
   std::optional<http::response_serializer<WireBody>> serializer_;

@@ -332,7 +332,8 @@ std::string config_json(const Settings& settings) {
     json[key.name] = {
         {"value", setting.value}, {"origin", setting.origin}, {"scope", name(key.scope)}};
   }
-  return json.dump(2);
+  // Paths may be other bytes than UTF-8.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace starling::daemon

@@ -240,7 +240,7 @@ void RumorLaw::expel(Time now,
 // among those, absent members before present ones. Then the member that has been absent longest. A
 // present member that has spoken stays.
 void RumorLaw::forget_one(Outbox& out) {
-  const auto worth = [this](const Entry& entry) {
+  const auto worth = [](const Entry& entry) {
     return std::tuple(entry.has_spoken, entry.is_present(), entry.last_heard);
   };
   const auto least = std::ranges::min_element(

@@ -2,14 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "base/check.h"
 
 namespace starling::gossip {
 namespace {
 
+// Of a type among those of a variant.
+template <class P, class... All>
+constexpr std::size_t place_in(const std::variant<All...>*) {
+  constexpr std::array kIs = {std::is_same_v<P, All>...};
+  return static_cast<std::size_t>(std::ranges::find(kIs, true) - kIs.begin());
+}
+
 template <class... P>
-constexpr std::array<std::size_t, sizeof...(P)> kPlaces = {LifePhase(P()).index()...};
+constexpr std::array<std::size_t, sizeof...(P)> kPlaces = {
+    place_in<P>(static_cast<const LifePhase*>(nullptr))...};
 
 using namespace phases;
 

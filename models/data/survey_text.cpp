@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "models/data/csv.h"
 #include "models/data/survey.h"
 
@@ -50,6 +51,7 @@ class Taker {
         static_cast<std::size_t>(*size) > std::min(kWordBytesLimit, rest_.size() - colon - 1))
       return fail("a survey breaks off, or holds a word of more than {} bytes", kWordBytesLimit);
     const std::string_view word = rest_.substr(colon + 1, static_cast<std::size_t>(*size));
+    if (!is_utf8(word)) return fail("a survey holds a word that is not UTF-8");
     rest_.remove_prefix(colon + 1 + word.size());
     return word;
   }

@@ -1,6 +1,7 @@
 #include "models/data/table_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "models/data/cell.h"
@@ -24,6 +25,10 @@ Sorted sorted(const std::unordered_map<std::string, std::uint32_t>& codes) {
     result.words.push_back(std::move(word));
   }
   return result;
+}
+
+bool is_within_limits(double number) {
+  return std::abs(number) <= kTableNumberLimit;
 }
 
 }  // namespace
@@ -67,6 +72,9 @@ Result<void> TableBuilder::add(std::span<const std::string> cells, Dataset& set)
           column.name, cells[c].substr(0, 40),
           has_decimal_comma(cells[c]) ? "; data.decimal = comma reads it"
                                       : "; write NA where a number is missing");
+    if (!missing && !is_within_limits(*number))
+      return fail("column {} holds {}, expected numbers from -{} to {}", column.name,
+                  cells[c].substr(0, 40), kTableNumberLimit, kTableNumberLimit);
     table.numbers.push_back(*number);
   }
   if (!layout_.target.empty()) TRY_DO(add_target(cells[layout_.columns.size()], set));
@@ -85,6 +93,9 @@ Result<void> TableBuilder::add_target(const std::string& cell, Dataset& set) {
   if (!number)
     return fail("target {} holds \"{}\", expected a finite number", layout_.target,
                 cell.substr(0, 40));
+  if (!is_within_limits(*number))
+    return fail("target {} holds {}, expected numbers from -{} to {}", layout_.target,
+                cell.substr(0, 40), kTableNumberLimit, kTableNumberLimit);
   set.targets.push_back(*number);
   return {};
 }

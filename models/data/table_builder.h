@@ -12,6 +12,9 @@
 
 namespace starling::models {
 
+// Of a cell. The squares of 10^12 such numbers add up to less than a survey may hold.
+inline constexpr double kTableNumberLimit = 1e90;
+
 // Which columns a table has and what each holds, so that any file with these columns can be read,
 // in any order.
 struct TableLayout {

@@ -79,6 +79,26 @@ TEST_CASE_FIXTURE(Fixture, "A resource that does not exist is not found") {
   }
 }
 
+TEST_CASE_FIXTURE(Fixture, "A checkpoint may be the first request that a node gets") {
+  CHECK(code_of(api(post("/v1/checkpoint", ""))) == "starting");
+  Snapshot snapshot = example_snapshot();
+  snapshot.status.checkpoint.is_kept = false;
+  publish(snapshot);
+  CHECK(code_of(api(post("/v1/checkpoint", ""))) == "not_kept");
+}
+
+TEST_CASE_FIXTURE(Fixture, "A body that is nested deeper than any document is refused") {
+  publish(example_snapshot());
+  const std::string deep = std::string(30'000, '[') + std::string(30'000, ']');
+  board.set_describer(describe_line);
+  board.set_wake([&] {
+    if (board.is_model_wanted())
+      board.publish_model(std::make_shared<const Model>(Model{{0.5, -2}}));
+  });
+  CHECK(code_of(api(post("/v1/predict", R"({"rows": )" + deep + "}"))) == "bad_request");
+  CHECK(code_of(api(post("/v1/join", R"({"address": )" + deep + "}"))) == "bad_request");
+}
+
 // Whoever is woken answers at once.
 TEST_CASE_FIXTURE(Fixture, "The model is made when it is asked for and not kept") {
   publish(example_snapshot());

@@ -1,6 +1,7 @@
 #include "daemon/process/checkpoint_folder.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/content_hash.h"
 #include "base/prng.h"
 
 using namespace starling;
@@ -147,6 +149,22 @@ TEST_CASE_FIXTURE(Fixture, "A file that is cut short or missing or longer is fou
     write_text(file, whole);
   }
   CHECK(round_found() == "2");
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "A manifest of wrong types is passed over though its checksum is right") {
+  REQUIRE(open().save(generation_of(1), 1));
+  for (const char* text :
+       {R"({"about": {}, "files": {}, "format": "1"})", R"({"about": {}, "files": {}})",
+        R"({"about": {}, "files": {"state": {"bytes": 7, "xxh3": 7}}, "format": 1})",
+        R"({"about": {}, "files": {"state": {"bytes": "7"}}, "format": 1})", "[]", "{"}) {
+    CAPTURE(text);
+    std::ofstream(path / "000000000001" / "manifest.json")
+        << text << fmt::format("\n{:016x}\n", content_hash(payload_of(text)));
+    CheckpointFolder folder = open();
+    CHECK_FALSE(folder.load());
+    CHECK(folder.damages().size() == 1);
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "What a process left half written does not count and goes") {

@@ -311,6 +311,18 @@ TEST_CASE("A malformed table is an error that names line and cause") {
   CHECK(says(error_of(""), "empty, expected a table with a header"));
 }
 
+TEST_CASE("A number that no survey could hold is refused with its column") {
+  const auto table = [](const std::string& cell, const std::string& target) {
+    return rows("a,y", 8, [&](std::size_t i) {
+      const std::string number = std::to_string(i) + ".5";
+      return (i == 3 ? cell : number) + "," + (i == 3 ? target : number);
+    });
+  };
+  CHECK(read(table("1e90", "-1e90")));
+  CHECK(says(error_of(table("1e91", "1")), "column a holds 1e91"));
+  CHECK(says(error_of(table("1", "-1e300")), "target y holds -1e300"));
+}
+
 TEST_CASE("Random damage to a table gives an error or a table") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const auto result = read(damaged("a,b,y\n1,red,2\n3,\"x, y\",4\n", seed));

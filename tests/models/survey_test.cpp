@@ -259,6 +259,8 @@ TEST_CASE("A malformed survey is refused whatever is wrong with it") {
   CHECK_FALSE(broken([](Survey& s) { s.hash_bits = 40; }));
   CHECK_FALSE(broken([](Survey& s) { s.columns[1].words = {"b", "a"}; }));
   CHECK_FALSE(broken([](Survey& s) { s.columns[1].words = {"a", "a"}; }));
+  CHECK_FALSE(broken([](Survey& s) { s.columns[1].words = {"caf\xe9"}; }));
+  CHECK_FALSE(broken([](Survey& s) { s.columns[0].name = "\xff"; }));
   CHECK(broken([](Survey&) {}));
 }
 

@@ -73,7 +73,7 @@ heavy=(
   'spdlog'                '^daemon/process/log\.cpp$'
   'zmq'                   '^daemon/process/(zmq_transport|wire|zap_handler|lock_test)\.(cpp|h)$'
   'boost/crc'             '^daemon/cli/ask/event_file\.cpp$'
-  'boost/(beast|asio)'    '^daemon/rest/http[a-z_]*\.cpp$'
+  'boost/(beast|asio)'    '^daemon/rest/http([a-z_]*\.cpp|_reading\.h)$'
   'prometheus/'           '^daemon/rest/metrics_text\.cpp$'
   'systemd/'              '^daemon/process/service_notice\.cpp$'
   'Eigen/'                '^((optim|models|sim)/|topology/[a-z_]+\.cpp$)'

@@ -21,6 +21,7 @@
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/terminal/text_width.h"
 #include "daemon/process/host_names.h"
+#include "daemon/process/json_text.h"
 #include "daemon/process/own_addresses.h"
 #include "daemon/process/port_probe.h"
 #include "daemon/rest/document.h"
@@ -74,7 +75,7 @@ class Looks {
     const auto reply = http_request(seen_.at, "GET", target, "", kLookPatience, token_);
     if (!reply) return {.problem = reply.error().text};
     if (date) *date = reply->date;
-    json document = json::parse(reply->body, nullptr, false);
+    json document = parse_json(reply->body);
     return {.status = reply->status,
             .document = document.is_discarded() ? json(nullptr) : std::move(document)};
   }

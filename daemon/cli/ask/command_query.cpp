@@ -20,6 +20,7 @@
 #include "daemon/cli/terminal/output.h"
 #include "daemon/cli/terminal/screen.h"
 #include "daemon/cli/terminal/table.h"
+#include "daemon/process/json_text.h"
 #include "daemon/rest/document.h"
 
 namespace starling::daemon {
@@ -84,18 +85,18 @@ Result<Query> read_query(const Resource& resource, const CommandLine& line) {
 
 Result<std::string> text_of(const Query& query, const HttpReply& reply) {
   const bool is_json = query.verbatim && query.target.find("format=dot") == std::string::npos;
-  if (is_json && json::parse(reply.body, nullptr, false).is_discarded())
+  if (is_json && parse_json(reply.body).is_discarded())
     return fail("the answer is no JSON; expected the REST interface of a node there");
   if (query.verbatim) return reply.body.ends_with('\n') ? reply.body : reply.body + "\n";
   const auto url = to_string(query.access.node);
   if (query.command == "join") return fmt::format("node at {} is told to join\n", url);
   if (query.method == "POST") return fmt::format("node at {} is told to {}\n", url, query.command);
-  return present(query.command, json::parse(reply.body, nullptr, false));
+  return present(query.command, parse_json(reply.body));
 }
 
 // From here on only events that are not shown yet.
 void move_on(Query& query, const HttpReply& reply) {
-  const json document = json::parse(reply.body, nullptr, false);
+  const json document = parse_json(reply.body);
   const json& events = part(document, "events");
   if (!events.is_array() || events.empty()) return;
   if (const json& number = part(events.back(), "sequence"); number.is_number_unsigned())
@@ -121,8 +122,8 @@ class Output {
       return {};
     }
     const double time_s = std::chrono::duration<double>(Clock::now() - started_).count();
-    TRY(const Frame frame, live_.frame(query_->command, json::parse(reply.body, nullptr, false),
-                                       time_s, screen_.size(), screen_.style()));
+    TRY(const Frame frame, live_.frame(query_->command, parse_json(reply.body), time_s,
+                                       screen_.size(), screen_.style()));
     screen_.draw(frame);
     return {};
   }
@@ -138,13 +139,13 @@ class Output {
 
 // The node has no status yet; --watch waits for it.
 bool is_starting(const HttpReply& reply) {
-  const json document = json::parse(reply.body, nullptr, false);
+  const json document = parse_json(reply.body);
   return reply.status == 503 && part(part(document, "error"), "code") == "starting";
 }
 
 // A list that goes to other programs, such as a monitor, lacks their addresses.
 void tell_unreachable(const HttpReply& reply) {
-  const auto members = living_members(json::parse(reply.body, nullptr, false));
+  const auto members = living_members(parse_json(reply.body));
   std::string names;
   for (const LivingMember& member : members.value_or(std::vector<LivingMember>()))
     if (!member.http) names += (names.empty() ? "" : ", ") + member.name;

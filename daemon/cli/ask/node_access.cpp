@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "daemon/cli/terminal/table.h"
+#include "daemon/process/json_text.h"
 #include "daemon/rest/document.h"
 #include "daemon/setup/token_file.h"
 
@@ -74,7 +75,7 @@ Complaint complaint_of(const NodeAccess& access, const Error& error) {
 }
 
 Complaint refusal_of(const NodeAccess& access, const HttpReply& reply) {
-  const auto document = nlohmann::json::parse(reply.body, nullptr, false);
+  const auto document = parse_json(reply.body);
   const std::string reason = text_in(part(document, "error"), "message");
   return {kExitFailed, fmt::format("http://{} refuses: {}", to_string(access.node),
                                    reason.empty() ? fmt::format("HTTP status {}", reply.status)
@@ -84,7 +85,7 @@ Complaint refusal_of(const NodeAccess& access, const HttpReply& reply) {
 Outcome<nlohmann::json> document_of(const NodeAccess& access, std::string_view target) {
   TRY(const HttpReply reply, ask(access, "GET", target));
   if (reply.status >= 300) return tl::unexpected(refusal_of(access, reply));
-  nlohmann::json document = nlohmann::json::parse(reply.body, nullptr, false);
+  nlohmann::json document = parse_json(reply.body);
   if (!document.is_discarded()) return document;
   return complaint(kExitFailed, "http://{}{}: the answer is not JSON; expected a node of starling",
                    to_string(access.node), target);

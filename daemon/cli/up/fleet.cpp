@@ -14,6 +14,7 @@
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/up/fleet_notices.h"
 #include "daemon/cli/up/trainer_words.h"
+#include "daemon/process/json_text.h"
 #include "daemon/rest/document.h"
 #include "daemon/rest/http_client.h"
 #include "models/data/gz_file.h"
@@ -80,7 +81,7 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
 json read_status(const std::string& path) {
   const auto text = models::read_text(path);
   if (!text) return nullptr;
-  json status = json::parse(*text, nullptr, false);
+  json status = parse_json(*text);
   return status.is_object() ? status : json(nullptr);
 }
 
@@ -163,7 +164,7 @@ std::optional<json> get(Fleet::Node& node, const std::string& target, const Pati
   const auto reply = http_request(node.http, "GET", target, "", patience.for_node(node));
   node.is_silent = !reply;
   if (!reply || reply->status != 200) return std::nullopt;
-  json document = json::parse(reply->body, nullptr, false);
+  json document = parse_json(reply->body);
   if (document.is_discarded()) return std::nullopt;
   return document;
 }
@@ -237,7 +238,7 @@ Result<void> Fleet::await(std::size_t index) {
   Node& node = nodes_[index];
   const auto line = node.process.ready(kStartPatience, is_interrupted_);
   if (!line && is_interrupted_()) return {};
-  const json addresses = json::parse(line.value_or(""), nullptr, false);
+  const json addresses = parse_json(line.value_or(""));
   if (addresses.is_discarded())
     return fail("{} did not start: {}", node.name, last_line(node.process.log_path()));
   TRY(node.control, parse_endpoint(addresses.value("control", "")));

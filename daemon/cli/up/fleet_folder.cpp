@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "daemon/process/json_text.h"
 #include "daemon/process/whole_file.h"
 #include "daemon/rest/document.h"
 #include "models/data/gz_file.h"
@@ -36,8 +37,7 @@ Result<void> keep_fleet(const std::string& folder, std::size_t nodes, const Sett
 }
 
 Result<void> recall_fleet(const std::string& folder, CommandLine& line) {
-  const json document =
-      json::parse(models::read_text(file_in(folder)).value_or(""), nullptr, false);
+  const json document = parse_json(models::read_text(file_in(folder)).value_or(""));
   const json& nodes = part(document, "nodes");
   if (!nodes.is_number_unsigned() || !document.value("settings", json()).is_object())
     return fail(
