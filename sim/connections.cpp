@@ -79,6 +79,7 @@ Endpoint Connections::target_of(const gossip::Introduce& introduce) const {
 
 std::vector<Parcel> Connections::post(Time now, Parcel parcel) {
   std::vector<Parcel> leaving;
+  for (const Interceptor& interceptor : interceptors_) interceptor(parcel);
   const Hop hop = parcel.hop;
   const bool from_hidden = machines_[hop.from].is_hidden, to_hidden = machines_[hop.to].is_hidden;
   if (from_hidden && to_hidden) return leaving;

@@ -12,12 +12,14 @@
 #include <compare>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/hash_table.h"
@@ -64,6 +66,10 @@ class Connections {
   // waited for a connection that it opens.
   std::vector<Parcel> post(Time now, Parcel parcel);
 
+  // All are called for every message that a node sends, and may change it.
+  using Interceptor = std::function<void(Parcel& parcel)>;
+  void intercept(Interceptor interceptor) { interceptors_.push_back(std::move(interceptor)); }
+
   FaultCounts counts() const { return counts_; }
 
  private:
@@ -101,6 +107,7 @@ class Connections {
   std::unordered_map<std::string, std::size_t> by_host_;
   std::map<Line, Connection> open_;
   std::map<Line, std::deque<Parcel>> waiting_;  // for the hidden end
+  std::vector<Interceptor> interceptors_;
   FaultCounts counts_;
 };
 

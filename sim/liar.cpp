@@ -15,7 +15,7 @@ Liar::Liar(World& world, std::size_t node, const Lie& lie)
     : world_(&world), node_(node), lie_(&lie), last_(world.options().nodes) {
   ENSURE(world.options().format, "the liar can read the vectors");
   ENSURE(node < last_.size(), "the liar is one of the nodes");
-  world.intercept([this](Parcel& parcel) { meet(parcel); });
+  world.connections().intercept([this](Parcel& parcel) { meet(parcel); });
 }
 
 // Each vector, before it is cut into frames.

@@ -286,7 +286,6 @@ void World::carry(std::size_t node, const Endpoint& at, gossip::Message message,
   if (!to) return;
   const Hop asked{node, *to, gossip::kind_of(message.body).plane};
   for (Parcel& parcel : connections_.post(now(), {asked, std::move(message), from})) {
-    for (const Interceptor& interceptor : interceptors_) interceptor(parcel);
     const Hop hop = parcel.hop;
     const std::uint64_t meaning = meaning_of(hop.from, parcel.message.body);
     Participant& sender = nodes_[hop.from];

@@ -55,8 +55,6 @@ class World {
  public:
   // Called for every output of a node, before it is done.
   using Observer = std::function<void(std::size_t node, const gossip::Output& output)>;
-  // Called for every message before it is cut into frames; may change it.
-  using Interceptor = std::function<void(Parcel& parcel)>;
 
   // No node runs yet.
   World(Options options, TrainerFactory make_trainer);
@@ -90,7 +88,6 @@ class World {
   Time now() const { return queue_.now(); }
   const Options& options() const { return options_; }
   void observe(Observer observer) { observers_.push_back(std::move(observer)); }
-  void intercept(Interceptor interceptor) { interceptors_.push_back(std::move(interceptor)); }
   bool runs(std::size_t node) const { return nodes_.at(node).core != nullptr; }
   std::vector<std::size_t> running() const;
   // What has gone wrong so far, for all nodes and frames.
@@ -181,7 +178,6 @@ class World {
   Queue<Event> queue_;
   std::vector<Participant> nodes_;
   std::vector<Observer> observers_;
-  std::vector<Interceptor> interceptors_;
   FaultCounts counts_;  // of nodes
   History history_;
 };

@@ -37,6 +37,19 @@ Pair pair_of(const MixTerm& term, const Payload& sent) {
   return {.term = &term, .earlier = is_same(term.own, sent) ? nullptr : &term.own};
 }
 
+std::vector<Pair> fitting_pairs(std::span<const MixTerm> terms, const Payload& sent,
+                                std::size_t size, const Format& format,
+                                std::vector<Rejection>& rejections) {
+  std::vector<Pair> pairs;
+  for (const MixTerm& term : terms) {
+    if (fits(format, term.theirs, size) && fits(format, term.own, size))
+      pairs.push_back(pair_of(term, sent));
+    else
+      rejections.push_back({term.peer, "size"});
+  }
+  return pairs;
+}
+
 // One pass with the given pairs, from x to `out`; returns ||theirs_j - s||^2 of each, not finite
 // where a number of the pair is not. `sent` is null where x itself is what was sent. A pair with an
 // earlier vector pulls twice,
@@ -162,13 +175,7 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
               const Format& format, const Shorten& shorten, std::shared_ptr<std::byte> room) {
   ENSURE(fits(format, sent, x.size()), "what was sent has the size of the model");
   MixResult result;
-  std::vector<Pair> sound;
-  for (const MixTerm& term : terms) {
-    if (fits(format, term.theirs, x.size()) && fits(format, term.own, x.size()))
-      sound.push_back(pair_of(term, sent));
-    else
-      result.rejections.push_back({term.peer, "size"});
-  }
+  std::vector<Pair> sound = fitting_pairs(terms, sent, x.size(), format, result.rejections);
   const Payload* own = x.is_shown_by(sent) ? nullptr : &sent;
   // The result may not overwrite a vector that the distance is still to be taken from.
   if (std::ranges::any_of(sound, [](const Pair& pair) { return pair.earlier != nullptr; }))
