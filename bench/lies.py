@@ -31,7 +31,7 @@ def all_lies():
 
 
 def accuracies(options, rule, shape, lie):
-    command = [program(), "simulate", "-n", str(NODES), "--seed", "1", "--json", f"--data.path={options.data}",
+    command = [program(), "simulate", "-n", str(NODES), "--seed", "1", "--json", "--data.source=idx", "--model.kind=softmax", f"--data.path={options.data}",
                f"--exchange.aggregation={rule}", f"--sim.lie={lie}", f"--stop.rounds={options.rounds}",
                f"--eval.every={options.rounds}", *COMMON, *SHAPES[shape], *options.settings]
     found = subprocess.run(command, capture_output=True, text=True)

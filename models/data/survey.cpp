@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 #include "base/text.h"
 #include "models/data/csv.h"
+#include "models/data/plausible.h"
 
 namespace starling::models {
 namespace {
@@ -139,6 +141,20 @@ void survey_target(const Dataset& set, std::span<const std::uint32_t> rows, std:
   survey.classes = chosen(set.class_names, classes, least);
 }
 
+// Without the moments of a founder that lie far from those of the others.
+std::vector<Survey> plausible(std::span<const Survey> of_founders) {
+  std::vector<Survey> surveys(of_founders.begin(), of_founders.end());
+  std::map<std::string, std::vector<Moments*>> columns;
+  std::vector<Moments*> amounts;
+  for (Survey& survey : surveys) {
+    amounts.push_back(&survey.amounts);
+    for (ColumnSurvey& column : survey.columns) columns[column.name].push_back(&column.moments);
+  }
+  leave_out_implausible(amounts);
+  for (const auto& [name, of_column] : columns) leave_out_implausible(of_column);
+  return surveys;
+}
+
 }  // namespace
 
 const ColumnSurvey* Survey::find(std::string_view name) const {
@@ -171,13 +187,15 @@ Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsi
   return survey;
 }
 
-Result<Survey> merge(std::span<const Survey> surveys) {
-  TRY_DO(check_dealt(surveys));
-  if (const auto fixed = std::ranges::find_if(surveys, &Survey::is_fixed); fixed != surveys.end())
+Result<Survey> merge(std::span<const Survey> of_founders) {
+  TRY_DO(check_dealt(of_founders));
+  if (const auto fixed = std::ranges::find_if(of_founders, &Survey::is_fixed);
+      fixed != of_founders.end())
     return *fixed;
-  if (surveys.empty()) return fail("there is no survey to found the features on");
+  if (of_founders.empty()) return fail("there is no survey to found the features on");
+  const std::vector<Survey> surveys = plausible(of_founders);
   Survey sum = surveys.front();
-  for (const Survey& other : surveys.subspan(1)) TRY_DO(merge_into(sum, other));
+  for (const Survey& other : std::span(surveys).subspan(1)) TRY_DO(merge_into(sum, other));
   sum.is_fixed = true;
   if (sum.rows == 0) return fail("no survey has a sample to found the features on");
   TRY_DO(check_size(sum));

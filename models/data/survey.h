@@ -51,9 +51,10 @@ inline constexpr std::size_t kSurveyBytesLimit = std::size_t{512} << 10;
 Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits,
                    std::size_t suppress_below = 0);
 
-// The same on every node for the same surveys in the same order. The error names the column, the
+// The same on every node for the same surveys in the same order. Numbers of a founder that lie far
+// from those of the others do not count (plausible.h). The error names the column, the
 // target or the dealt file in which two surveys differ, and both values.
-Result<Survey> merge(std::span<const Survey> surveys);
+Result<Survey> merge(std::span<const Survey> of_founders);
 
 // A text of netstrings, LENGTH:BYTES one after the other, with numbers in decimal that read back
 // exactly. decode_survey() takes outside data: anything else, or too large, is an error.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
+#include "models/data/plausible.h"
 #include "models/data/table_builder.h"
 #include "models/linear/feature_map.h"
 #include "models/nets/model_card.h"
@@ -304,4 +306,53 @@ TEST_CASE("What fewer rows have than a node wants to tell is left out of its sur
   CHECK(nothing.find("town")->words.empty());
   CHECK(nothing.columns.size() == 2);
   CHECK(value_of(decode_survey(encode(told(3)))).classes == told(3).classes);
+}
+
+namespace {
+
+// Of the first numeric column after one of eleven founders told something false of it, and before.
+std::pair<Moments, Moments> beside_a_liar(const std::function<void(Moments&)>& lie) {
+  const Dataset set = table_of(1100);
+  std::vector<Survey> surveys;
+  for (std::uint32_t k = 0; k < 11; ++k) surveys.push_back(survey_of(set, 100 * k, 100 * (k + 1)));
+  const auto of_column = [](const Survey& survey) {
+    return std::ranges::find(survey.columns, ColumnKind::numbers, &ColumnSurvey::kind)->moments;
+  };
+  const Moments honest = of_column(value_of(merge(surveys)));
+  Survey& liar = surveys[4];
+  lie(std::ranges::find(liar.columns, ColumnKind::numbers, &ColumnSurvey::kind)->moments);
+  return {of_column(value_of(merge(surveys))), honest};
+}
+
+}  // namespace
+
+TEST_CASE("What one founder tells falsely of a column does not change its scale") {
+  const std::function<void(Moments&)> lies[] = {
+      [](Moments& told) { told.mean = 1e9; }, [](Moments& told) { told.squares = 1e30; },
+      [](Moments& told) { told.mean = -1e9, told.squares = 1e30; }};
+  for (const auto& lie : lies) {
+    const auto [seen, honest] = beside_a_liar(lie);
+    CHECK(std::abs(seen.mean - honest.mean) < .2 * honest.deviation());
+    CHECK(seen.deviation() == doctest::Approx(honest.deviation()).epsilon(.1));
+  }
+  const auto [seen, honest] = beside_a_liar([](Moments& told) { told.count = 1e15; });
+  CHECK(seen.count < 1e6);
+}
+
+TEST_CASE("Founders that are right to differ all count") {
+  std::vector<Moments> all{{10, 1, 10}, {20, 40, 20}, {30, -9, 900}, {10, 2, 0}};
+  const std::vector<Moments> before = all;
+  std::vector<Moments*> pointers;
+  for (Moments& one : all) pointers.push_back(&one);
+  leave_out_implausible(pointers);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    CHECK(all[k].count == before[k].count);
+    CHECK(all[k].mean == before[k].mean);
+    CHECK(all[k].squares == before[k].squares);
+  }
+  std::vector<Moments> constant{{5, 0, 0}, {5, 0, 0}, {5, 0, 0}, {5, 3, 1}};
+  pointers.clear();
+  for (Moments& one : constant) pointers.push_back(&one);
+  leave_out_implausible(pointers);
+  CHECK(constant[3].count == 5);
 }
