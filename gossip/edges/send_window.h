@@ -22,7 +22,7 @@ struct EdgeVector {
   std::uint64_t probe = 0;    // see MixingMeter
   std::uint64_t number = 0;   // for which it was encoded; 0: for any. See optim::EdgeOffer
   std::uint64_t damping = 0;  // see Round
-  double reach = 0;           // see Round
+  std::uint64_t reach = 0;    // see Round
 
   // Writes all but the payload into the message that carries the vector.
   void write(Round& message) const;

@@ -194,7 +194,7 @@ void fields(auto& a, Like<Round> auto& x) {
   a.number(x.rate, kRoundLimit);
   a.number(x.probe, kProbeOne);
   a.number(x.damping, kDampingOne);
-  a.amount(x.reach, kAnyAmount);
+  a.number(x.reach, kReachMost);
   a.floats(x.flow, kEstimateLimit);
   a.floats(x.estimate, kEstimateLimit);
 }

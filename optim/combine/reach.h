@@ -33,7 +33,7 @@ inline constexpr double kFar = 1000;
 // behind for ever, for what it may still move in all is the reach over 1 - kFall.
 inline constexpr double kFall = 0.99;
 // The reach of a node that has not measured its edges: a pair within it is equal.
-inline constexpr double kNothing = 1e-300;
+inline constexpr double kNothing = 1e-30;
 
 // A pair of vectors that lie so far apart.
 struct Apart {
