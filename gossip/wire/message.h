@@ -172,6 +172,10 @@ struct Snapshot {
   std::string foundation;  // a survey to found on; empty when none is needed
 };
 
+// The probe 1 on the wire: at most five bytes.
+inline constexpr std::uint64_t kProbeOne = std::uint64_t{1} << 31;
+// Of the damping of a vector.
+inline constexpr std::uint64_t kDampingOne = std::uint64_t{1} << 31;
 // The largest Round::reach, the largest finite f32.
 inline constexpr std::uint64_t kReachMost = 0x7f7fffff;
 // A reach as both ends of an edge know it, rounded to an f32: in few bytes, and 0 in one.
@@ -192,10 +196,7 @@ inline std::uint64_t bits_of_reach(double reach) {
 // message only acknowledges or asks. Each end numbers all messages of this kind that it sends on an
 // edge (`order`), and reports the highest number seen from the peer (`seen`). A connection keeps
 // the order, so a vector is lost when the peer has seen a message that was sent after it but not
-// the vector. The probe 1 on the wire: at most five bytes.
-inline constexpr std::uint64_t kProbeOne = std::uint64_t{1} << 31;
-// Of the damping of a vector.
-inline constexpr std::uint64_t kDampingOne = std::uint64_t{1} << 31;
+// the vector.
 struct Round {
   static constexpr MessageKind kKind{7, "vector", Plane::bulk};
   std::uint64_t epoch = 0;  // the sender's number of this opening of the edge
