@@ -62,6 +62,7 @@ MixResult Average<S>::absorb(std::span<const MixTerm> terms, const Counts& count
   if (slices_) return absorb_slices(terms, counts);
   MixResult result = channel_ ? absorb_encoded(terms, counts) : absorb_whole(terms, counts);
   name_refused(terms, result);
+  reach_.end_round();
   return result;
 }
 

@@ -181,13 +181,14 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
   if (std::ranges::any_of(sound, [](const Pair& pair) { return pair.earlier != nullptr; }))
     room.reset();
   // Mixes again without the neighbours whose numbers are not finite, and where weights change.
-  bool is_mixed = false;
+  bool is_mixed = false, is_measured = false;
   while (!sound.empty() && !is_mixed) {
     const bool is_in_place = room != nullptr;
     is_mixed = x.replace(
         [&](std::span<const S> from, std::span<S> to) {
           const std::vector<double> squared = pass(from, own, sound, format, to);
           if (drop_not_finite(sound, squared, result.rejections) > 0) return false;
+          if (std::exchange(is_measured, true)) return true;
           if (!shorten_pairs<S>(sound, squared, from.size(), format, shorten)) return true;
           if (is_in_place) pull_back(from, static_cast<S>(sound.front().factor), to);
           return is_in_place;

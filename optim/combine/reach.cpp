@@ -41,9 +41,8 @@ bool Reach::is_far(const Apart& pair, const std::function<double()>& own_length)
 
 std::vector<double> Reach::factors(std::span<const Apart> pairs,
                                    const std::function<double()>& own_length) {
-  const double own = told();  // before this round, as the peers were told
+  const double own = told();
   for (const Apart& pair : pairs) distances_[pair.term->edge] = pair.distance;
-  reach_ = std::max(measured(), kFall * reach_);
   std::vector<double> factors;
   for (const Apart& pair : pairs) {
     const double reach = pair.term->reach.value_or(own);
@@ -53,6 +52,10 @@ std::vector<double> Reach::factors(std::span<const Apart> pairs,
       factors.push_back(reach > 0 && pair.distance > reach ? reach / pair.distance : 1);
   }
   return factors;
+}
+
+void Reach::end_round() {
+  reach_ = std::max(measured(), kFall * reach_);
 }
 
 }  // namespace starling::optim

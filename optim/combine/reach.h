@@ -29,8 +29,8 @@ namespace starling::optim {
 // of few numbers may be by chance, refuses honest ones.
 inline constexpr double kFar = 1000;
 // What the reach keeps of itself in a round. Larger: a lie pulls as far as before for longer after
-// the models have come together. Smaller: they come together so fast that a model that lagged stays
-// behind for ever, for what it may still move in all is the reach over 1 - kFall.
+// the models have come together. Smaller: they come together so fast that a model that lagged never
+// arrives, for what it may still move in all is the reach over 1 - kFall.
 inline constexpr double kFall = 0.99;
 // The reach of a node that has not measured its edges: a pair within it is equal.
 inline constexpr double kNothing = 1e-30;
@@ -49,10 +49,12 @@ class Reach {
   void keep(std::span<const std::uint64_t> edges);
   // tau; 0: none.
   double told() const;
-  // c of each pair of a round, 0 for one that is refused; takes note of their distances.
+  // c of some pairs of a round, 0 for one that is refused; takes note of their distances.
   // `own_length`: of the own vector.
   std::vector<double> factors(std::span<const Apart> pairs,
                               const std::function<double()>& own_length);
+  // All pairs of the round are noted.
+  void end_round();
   const Aggregation& aggregation() const { return aggregation_; }
 
  private:

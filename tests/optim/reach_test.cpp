@@ -25,7 +25,9 @@ std::vector<double> factors_of(Reach& reach, const std::vector<double>& distance
     terms[k].reach = told[k];
     pairs.push_back({&terms[k], distances[k]});
   }
-  return reach.factors(pairs, [own_length] { return own_length; });
+  const std::vector<double> factors = reach.factors(pairs, [own_length] { return own_length; });
+  reach.end_round();
+  return factors;
 }
 
 Reach after(const Aggregation& aggregation, const std::vector<double>& distances) {
@@ -163,4 +165,24 @@ TEST_CASE("A single neighbour's vector that is too long is shortened where it li
   CHECK(result.distances.front().distance == 64);
   REQUIRE(result.rejections.empty());
   CHECK(result.factors.front() == doctest::Approx(4.0 / 64));
+}
+
+// A peer that does not average the pair tells no reach, and the own one falls from round to round.
+TEST_CASE("A round takes its factors once where vectors are averaged a second time") {
+  auto pool = std::make_shared<BufferPool>();
+  const Format& f64 = *format_named("f64");
+  const std::vector<double> zeros = {0, 0};
+  SharedVector<double> x(zeros, pool);
+  BufferPool wire;
+  const Payload own = encode(f64, x, wire);
+  const MixTerm term{
+      .peer = NodeId{2}, .weight = .5, .theirs = sent({8, 0}, wire), .own = own, .edge = 1};
+  int asked = 0;
+  const Shorten ever_less = [&asked](std::span<const Apart> pairs) {
+    return std::vector<double>(pairs.size(), 1.0 / (2 << asked++));
+  };
+  const MixResult result = mix(x, own, std::span(&term, 1), f64, ever_less);
+  CHECK(asked == 1);
+  CHECK(x.values()[0] == doctest::Approx(.5 * .5 * 8));
+  CHECK(result.factors.front() == .5);
 }
