@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -15,20 +14,9 @@
 namespace starling::models {
 namespace {
 
-// Blocks of rendezvous: at least so many, and so many for each member. More are more even but cost
-// time. The number is a power of two, so that a join seldom changes the blocks.
-constexpr std::size_t kBlocks = 1024, kBlocksPerMember = 8;
-
 Rows all_rows(std::size_t count) {
   Rows rows(count);
   std::iota(rows.begin(), rows.end(), 0U);
-  return rows;
-}
-
-Rows shuffled_rows(std::size_t count, std::uint64_t seed) {
-  Rows rows = all_rows(count);
-  Prng prng = Prng::derive(seed, 3);
-  prng.shuffle(std::span(rows));
   return rows;
 }
 
@@ -118,15 +106,6 @@ std::vector<Rows> deal_dirichlet(const Dataset& train, double alpha, std::size_t
   return result;
 }
 
-// mix64 is one to one, so there are no ties.
-std::size_t winner(const std::vector<std::uint64_t>& hashes, std::uint64_t salt) {
-  std::size_t best = 0;
-  std::uint64_t most = 0;
-  for (std::size_t k = 0; k < hashes.size(); ++k)
-    if (const std::uint64_t hash = mix64(salt ^ hashes[k]); hash >= most) most = hash, best = k;
-  return best;
-}
-
 // Problem i is rows i m to (i + 1) m, whatever the partition is called.
 Assignment assign_reference(const Dataset& train, const DataOptions& options,
                             const optim::Shard& shard) {
@@ -159,24 +138,6 @@ std::vector<Rows> deal(const Dataset& train, const Partition& partition, std::si
       break;
   }
   return parts == train.classes ? by_class(train) : cut(sorted_rows(train), parts);
-}
-
-std::vector<Rows> rendezvous(std::size_t rows, const std::vector<NodeId>& members,
-                             std::uint64_t seed) {
-  ENSURE(!members.empty(), "data is dealt to somebody");
-  const Rows order = shuffled_rows(rows, seed);
-  const std::size_t blocks =
-      std::min(std::max(kBlocks, std::bit_ceil(kBlocksPerMember * members.size())), rows);
-  std::vector<std::uint64_t> hashes;
-  for (NodeId member : members) hashes.push_back(mix64(member.value));
-  std::vector<Rows> result(members.size());
-  for (std::size_t block = 0; block < blocks; ++block) {
-    Rows& part = result[winner(hashes, mix64(mix64(seed) ^ block))];
-    for (std::size_t i = rows * block / blocks; i < rows * (block + 1) / blocks; ++i)
-      part.push_back(order[i]);
-  }
-  for (Rows& part : result) std::ranges::sort(part);
-  return result;
 }
 
 Assignment assign_rows(const Dataset& train, const DataOptions& options,

@@ -8,24 +8,16 @@
 
 #include "models/data/data_options.h"
 #include "models/data/dataset.h"
+#include "models/data/rendezvous.h"
 #include "optim/job.h"
 
 namespace starling::models {
-
-using Rows = std::vector<std::uint32_t>;  // indices of the training set, ascending
 
 // Cuts the training set into `parts`; every row is in exactly one of them. Sizes differ by at most
 // one, except for dirichlet, and for by-label with as many parts as classes: then part i is class
 // i. With at least as many rows as parts, no part of a dirichlet is empty.
 std::vector<Rows> deal(const Dataset& train, const Partition& partition, std::size_t parts,
                        std::uint64_t seed);
-
-// Shares blocks of shuffled rows among the members by rendezvous hashing: a block goes to the
-// member with the highest hash of block and member, so a join moves only the blocks that the
-// newcomer wins, and a departure only those of the member that left. Thaler, Ravishankar: Using
-// name-based mappings to increase hit rates, 1998.
-std::vector<Rows> rendezvous(std::size_t rows, const std::vector<NodeId>& members,
-                             std::uint64_t seed);
 
 // Which node holds which rows, as far as one node can know.
 struct Assignment {

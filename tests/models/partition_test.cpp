@@ -1,6 +1,7 @@
 #include "models/data/partition.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "tests/models/support.h"
@@ -77,14 +78,34 @@ TEST_CASE("A small alpha concentrates classes and a large one spreads them") {
   CHECK(classes(100) == 100);
 }
 
-TEST_CASE("A join moves only the samples that the newcomer takes") {
-  const auto before = rendezvous(60'000, shard_of(8, 0).members, 1);
-  const auto after = rendezvous(60'000, shard_of(9, 0).members, 1);
-  CHECK(covers_once(before, 60'000));
-  CHECK(covers_once(after, 60'000));
-  for (std::size_t i = 0; i < before.size(); ++i) CHECK(std::ranges::includes(before[i], after[i]));
-  CHECK(after.back().size() > 60'000 / 9 / 2);
-  CHECK(after.back().size() < 60'000 / 9 * 2);
+TEST_CASE("Members share samples evenly however many they are") {
+  for (const std::size_t members : {1U, 2U, 3U, 7U, 16U, 100U, 300U})
+    for (const std::size_t rows : {5U, 999U, 60'000U}) {
+      CAPTURE(members);
+      CAPTURE(rows);
+      const auto parts = rendezvous(rows, shard_of(members, 0).members, 1);
+      CHECK(covers_once(parts, rows));
+      const auto [least, most] = std::ranges::minmax(parts, {}, &Rows::size);
+      const std::size_t blocks = std::min<std::size_t>(members <= 128 ? 1024 : 4096, rows);
+      CHECK(most.size() - least.size() <= 2 * (rows / blocks + 1));
+    }
+}
+
+TEST_CASE("A join moves few samples beside those that the newcomer takes") {
+  const auto moved = [](std::size_t members) {
+    const auto before = rendezvous(60'000, shard_of(members, 0).members, 1);
+    const auto after = rendezvous(60'000, shard_of(members + 1, 0).members, 1);
+    std::size_t stayed = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      Rows both;
+      std::ranges::set_intersection(before[i], after[i], std::back_inserter(both));
+      stayed += both.size();
+    }
+    return static_cast<double>(60'000 - stayed) / 60'000 * static_cast<double>(members + 1);
+  };
+  CHECK(moved(8) < 1.4);
+  CHECK(moved(16) < 1.7);
+  CHECK(moved(64) < 3.2);
 }
 
 TEST_CASE("The order of members does not matter to whose samples are whose") {
