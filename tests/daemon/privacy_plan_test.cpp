@@ -7,32 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/cli/commands.h"
-#include "daemon/cli/offline/commands.h"
+#include "tests/daemon/planning.h"
 
 using namespace starling;
 using namespace starling::daemon;
 using nlohmann::json;
-
-namespace {
-
-using Words = std::vector<std::string>;
-
-bool holds(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-Result<std::string> plan(const Words& arguments) {
-  TRY(const CommandLine line, parse_command_line(arguments, kPlan));
-  return plan_text(line);
-}
-
-std::string plan_error(const Words& arguments) {
-  const auto text = plan(arguments);
-  return text ? "no error" : text.error().text;
-}
-
-}  // namespace
 
 TEST_CASE("A plan tells the epsilon of each node by rounds") {
   const Words private_words{"-n",

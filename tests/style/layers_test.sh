@@ -45,8 +45,7 @@ daemon/cli/ask: base daemon/process daemon/setup daemon/rest daemon/cli/terminal
 daemon/cli/up: base topology models/data gossip/report daemon/process daemon/setup daemon/attach \
   daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/offline: base topology optim/codec optim/registry optim/privacy models models/data \
-  daemon/process \
-  daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
+  gossip daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/keys: base gossip/wire gossip/trust daemon/process daemon/setup daemon/rest \
   daemon/cli/terminal daemon/cli/help daemon/cli/ask
 daemon/cli/simulate: base optim/options optim/trainer models/data gossip/report sim daemon/process \

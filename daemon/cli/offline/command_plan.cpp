@@ -15,6 +15,7 @@
 #include "daemon/cli/offline/commands.h"
 #include "daemon/cli/offline/link_plan.h"
 #include "daemon/cli/offline/privacy_plan.h"
+#include "daemon/cli/offline/traffic_plan.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/status_json.h"
 #include "daemon/setup/config.h"
@@ -40,6 +41,7 @@ struct Question {
   topology::Options topology;
   std::vector<topology::Site> sites;
   CodecPlan codec;
+  TrafficPlan traffic;
   bool may_remember = false;  // the codec, of earlier vectors
   std::optional<std::int64_t> model_bytes;
   std::optional<LinkOptions> link;  // without its vectors and neighbours
@@ -48,16 +50,33 @@ struct Question {
 
 constexpr std::int64_t kSamplesLimit = 1'000'000'000;
 
-// Of a whole configuration only the topology and the codec count here.
+// The plan can be of that schedule.
+Result<void> check_schedule(const Question& question) {
+  const bool is_complete = question.topology.kind == topology::Kind::complete;
+  if (question.traffic.schedule->is_in_slices && !is_complete)
+    return fail("topology.kind = {}: schedule {} sums over neighbours, and all nodes must be; "
+                "expected complete",
+                topology::to_string(question.topology.kind), question.traffic.schedule->name);
+  return {};
+}
+
+// Of a whole configuration the topology, the codec and the schedule count here.
 Result<void> read_settings(const CommandLine& line, Question& question) {
   TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
   Reader reader(settings);
   question.topology = topology::read_options(reader);
   question.codec = read_codec_plan(reader);
+  question.traffic = read_traffic_plan(reader);
+  const auto is_hidden = [](const topology::Site& site) { return site.is_hidden; };
+  question.traffic.hidden = static_cast<int>(std::ranges::count_if(question.sites, is_hidden));
+  if (question.traffic.schedule->is_in_slices &&
+      question.topology.kind == topology::Kind::automatic)
+    question.topology.kind = topology::Kind::complete;
   // As check_codec() in daemon/setup/legality.cpp.
   question.may_remember = question.topology.kind != topology::Kind::exponential &&
                           reader.text("exchange.missing") == "late";
   TRY_DO(reader.verdict());
+  TRY_DO(check_schedule(question));
   return load_edges(question.topology);
 }
 
@@ -170,8 +189,10 @@ struct BytesPerRound {
   double total = 0;
 };
 
-BytesPerRound bytes_per_round(const topology::Plan& plan, double vector_bytes) {
-  const double node = plan.degree.mean * vector_bytes;
+// REQUIRES the size of the model.
+BytesPerRound bytes_per_round(const topology::Plan& plan, const Question& question) {
+  const double vector_bytes = question.codec.vector_bytes(*question.model_bytes);
+  const double node = question.traffic.mean_vectors(plan) * vector_bytes;
   return {.node = node, .total = node * plan.n};
 }
 
@@ -188,6 +209,9 @@ std::vector<RoundTime> round_times(const topology::Plan& plan, const Question& q
   const CodecPlan& codec = question.codec;
   const std::int64_t model_bytes = *question.model_bytes;
   link.vector_bytes = codec.vector_bytes(model_bytes, codec.form);
+  if (plan.kind == topology::to_string(topology::Kind::complete) && plan.n > 2 &&
+      !codec.form.remembers())
+    link.in_slices = question.traffic.with("allreduce").most_vectors(plan);
   if (!codec.form.remembers())
     for (const CodecPlan& other : alternatives(codec, question.may_remember))
       if (const double bytes = other.vector_bytes(model_bytes, other.form);
@@ -273,11 +297,13 @@ json to_json(const topology::Plan& plan, const Question& question) {
       {"degree",
        {{"least", plan.degree.least}, {"most", plan.degree.most}, {"mean", plan.degree.mean}}},
       {"mixing_rate", plan.lambda2},
-      {"spectral_gap", plan.spectral_gap}};
+      {"spectral_gap", plan.spectral_gap},
+      {"schedule", question.traffic.schedule->name},
+      {"vectors_per_round", question.traffic.mean_vectors(plan)}};
   if (plan.diameter) object["diameter"] = *plan.diameter;
   if (plan.rounds_to_consensus) object["rounds_to_consensus"] = *plan.rounds_to_consensus;
   if (const auto& model_bytes = question.model_bytes) {
-    const BytesPerRound bytes = bytes_per_round(plan, question.codec.vector_bytes(*model_bytes));
+    const BytesPerRound bytes = bytes_per_round(plan, question);
     object["model_bytes"] = *model_bytes;
     object["codec"] = to_json(question.codec, *model_bytes, plan.degree.most);
     object["codecs"] = to_json(alternatives(question.codec, question.may_remember), *model_bytes,
@@ -331,9 +357,9 @@ std::string codecs_text(const topology::Plan& plan, const Question& question) {
 
 std::string cost_text(const topology::Plan& plan, const Question& question) {
   if (!question.model_bytes)
-    return fmt::format("{:.3g} vectors a node (in bytes with --model-bytes)", plan.degree.mean);
-  const BytesPerRound bytes =
-      bytes_per_round(plan, question.codec.vector_bytes(*question.model_bytes));
+    return fmt::format("{:.3g} vectors a node (in bytes with --model-bytes)",
+                       question.traffic.mean_vectors(plan));
+  const BytesPerRound bytes = bytes_per_round(plan, question);
   return fmt::format("{} a node, {} in all", human_bytes(bytes.node), human_bytes(bytes.total));
 }
 
@@ -383,7 +409,8 @@ Outcome<int> run_plan(const CommandLine& line) {
 
 constexpr auto kPlanOptions = join(
     {{"nodes,n", "N", "nodes; they are named node-0, node-1, ..."},
-     {"config,c", "FILE", "configuration, INI, of which the topology and the codec are read"},
+     {"config,c", "FILE",
+      "configuration, INI, of which the topology, the codec and the schedule are read"},
      {"topology.kind", "KIND",
       "auto, ring, path, star, torus, grid, complete, hypercube, exponential, random, "
       "random-regular, erdos-renyi, small-world, file"},
@@ -394,6 +421,7 @@ constexpr auto kPlanOptions = join(
      {"hidden", "N|NAMES",
       "nodes that nobody can dial, as behind a NAT: the last N, or node-3,node-5"},
      {"exchange.codec", "CODEC", "numbers on the wire, such as f32, bf16, i4 and top:5%"},
+     {"exchange.schedule", "NAME", "rounds, matching, ssp, async, pairwise or allreduce"},
      {"model-bytes", "B|auto",
       "size of the model as it is computed: 4 bytes a parameter, or 8 with model.precision = f64; "
       "auto: of that of the configuration, whose data are read"},

@@ -3,6 +3,8 @@
 //   dpsgd            s + d P / B            computes, then exchanges with every neighbour
 //   dpsgd, t steps   t s + d P / B          exchanges once in t = optim.local-steps steps
 //   dpsgd-pipelined  max(s, d P / B)        computes while vectors travel
+//   allreduce        s + a P / B            dpsgd on a complete graph, a vectors a round as in
+//                                           traffic_plan.h
 //   adpsgd           max(s, P / B)          one exchange a step, under way during the next one
 //   codec = C        s + d Q / B            dpsgd with vectors of Q bytes; ed, which sends as much,
 //                                           where dpsgd does not go with the codec
@@ -27,6 +29,7 @@ struct LinkOptions {
   double bytes_per_s = 0, step_s = 0, vector_bytes = 0;  // above 0
   std::vector<std::pair<std::string, double>> codecs;    // that get a row, and bytes of a vector
   int neighbors = 0;                                     // of the node that has the most
+  std::optional<double> in_slices = {};  // vectors that it sends in allreduce, if that is legal
 };
 
 struct RoundTime {

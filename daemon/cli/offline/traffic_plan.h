@@ -1,0 +1,37 @@
+// TrafficPlan: how many vectors the schedule of a run sends. Of a node with d neighbours, of n:
+//   rounds, ssp, async   d              to every neighbour
+//   matching             min(1, d)      to the partner of the round
+//   pairwise             min(1, d)      one exchange a round
+//   allreduce            2 (n - 1) / n  as many parts and means; see optim/combine/slices.h
+// With allreduce that is the mean. Of h nodes that sum, each sends h - 1 parts and n - 1 means of
+// 1/h vector, (n + h - 2) / h in all, and a hidden node its vector in parts, 1.
+#pragma once
+
+#include <string_view>
+
+#include "base/settings.h"
+#include "gossip/schedule.h"
+#include "topology/plan.h"
+
+namespace starling::daemon {
+
+struct TrafficPlan {
+  const gossip::ScheduleRow* schedule = nullptr;
+  int hidden = 0;  // nodes that nobody can dial
+
+  // That a node sends in a round: on average, which it also receives, and at most.
+  double mean_vectors(const topology::Plan& plan) const;
+  double most_vectors(const topology::Plan& plan) const;
+
+  // One neighbour a round, and not all.
+  bool has_partner() const { return schedule->is_matched || schedule->is_pairwise; }
+  // The same nodes with the schedule of that name.
+  TrafficPlan with(std::string_view name) const {
+    return {.schedule = gossip::schedule_named(name), .hidden = hidden};
+  }
+};
+
+// exchange.schedule, which for pairwise algorithms is pairwise by default, without hidden nodes.
+TrafficPlan read_traffic_plan(Reader& reader);
+
+}  // namespace starling::daemon
