@@ -7,6 +7,8 @@
 namespace starling {
 namespace {
 
+constexpr std::string_view kFormulaSigns = "=+-@\t\r\n";
+
 // Drops a plus, which from_chars does not know; not before another sign, so that +-1 is no number.
 std::string_view without_plus(std::string_view text) {
   return text.substr(text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
@@ -36,6 +38,12 @@ std::string csv_field(const std::string& text) {
   std::string quoted = "\"";
   for (const char sign : text) quoted += sign == '"' ? "\"\"" : std::string(1, sign);
   return quoted + "\"";
+}
+
+std::string csv_text(const std::string& text) {
+  const bool is_formula = !text.empty() && kFormulaSigns.find(text.front()) != kFormulaSigns.npos &&
+                          !parse_number(text);
+  return csv_field(is_formula ? "'" + text : text);
 }
 
 std::string with_commas(std::size_t number) {

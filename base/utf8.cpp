@@ -79,4 +79,15 @@ bool is_plain(std::string_view text) {
   return true;
 }
 
+std::string printable(std::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const Utf8Character next = first_utf8_character(text);
+    const bool is_safe = next.point && !is_steering(*next.point);
+    safe += is_safe ? std::string(text.substr(0, next.bytes)) : std::string(next.bytes, '?');
+    text.remove_prefix(next.bytes);
+  }
+  return safe;
+}
+
 }  // namespace starling

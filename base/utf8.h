@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace starling {
@@ -21,5 +22,9 @@ bool is_utf8(std::string_view text);
 bool is_steering(char32_t point);
 // Whether the text holds none of them. Bytes that are not UTF-8 are ignored.
 bool is_plain(std::string_view text);
+
+// The text with ? in place of each byte of what would steer the display, and of what is no UTF-8.
+// Every text from outside passes it on its way to a terminal, a log or a supervisor.
+std::string printable(std::string_view text);
 
 }  // namespace starling

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "base/utf8.h"
+
 namespace starling::daemon::log {
 namespace {
 
@@ -27,7 +29,7 @@ void set_up(Level least, std::string_view name) {
 }
 
 void write(Level level, std::string_view text) {
-  spdlog::log(translate(level), "{}", text);
+  spdlog::log(translate(level), "{}", printable(text));
 }
 
 }  // namespace starling::daemon::log

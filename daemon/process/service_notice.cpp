@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/utf8.h"
+
 namespace starling::daemon {
 namespace {
 
@@ -16,6 +18,11 @@ constexpr Duration kDescribeEvery = std::chrono::seconds(5);
 // A failure to reach the supervisor is ignored.
 void tell_service(const std::string& text) {
   (void)::sd_notify(0, text.c_str());
+}
+
+// A line end would begin another word to the supervisor.
+std::string status_word(const std::string& text) {
+  return "STATUS=" + printable(text);
 }
 
 }  // namespace
@@ -27,7 +34,7 @@ ServiceNotice::ServiceNotice() : is_wanted_(std::getenv("NOTIFY_SOCKET") != null
 }
 
 void ServiceNotice::prepares(const std::string& what) {
-  if (is_wanted_) tell_service("STATUS=" + what);
+  if (is_wanted_) tell_service(status_word(what));
 }
 
 void ServiceNotice::turned(Time now, const std::function<std::string()>& describe) {
@@ -47,7 +54,7 @@ void ServiceNotice::tell_status(Time now, const std::string& line) {
   described_at_ = now;
   if (line == line_) return;
   line_ = line;
-  tell_service("STATUS=" + line);
+  tell_service(status_word(line));
 }
 
 void ServiceNotice::stops() {

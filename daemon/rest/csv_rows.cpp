@@ -11,7 +11,7 @@ using nlohmann::json;
 std::string csv_value(const json& object, const char* name) {
   const auto value = object.find(name);
   if (value == object.end() || value->is_null()) return {};
-  return csv_field(value->is_string() ? value->get<std::string>() : to_text(*value));
+  return value->is_string() ? csv_text(value->get<std::string>()) : csv_field(to_text(*value));
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ std::string csv_header(std::span<const char* const> columns) {
 void put_csv_rows(std::string& text, const std::string& node, std::span<const json> objects,
                   std::span<const char* const> columns) {
   for (const json& object : objects) {
-    text += csv_field(node);
+    text += csv_text(node);
     for (const char* column : columns) text.append(",").append(csv_value(object, column));
     text += "\r\n";
   }

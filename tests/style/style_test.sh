@@ -40,4 +40,9 @@ pause='(sleep_for|sleep_until|nanosleep|\bu?sleep\(|^ *sleep [0-9])'
 report 'sleeps outside the tests of real processes' \
   < <(grep -HnE "$pause" "${tests[@]}" || true)
 
+# Texts of other nodes reach the page: none becomes markup or a program.
+sinks='(inner|outer)HTML|insertAdjacentHTML|document\.write|srcdoc|\beval\(|new Function|DOMParser'
+report 'markup or programs from texts in the page' \
+  < <(grep -HnE "$sinks" daemon/rest/page/*.js daemon/rest/page/*.html || true)
+
 exit $broken

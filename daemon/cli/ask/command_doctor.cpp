@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "daemon/cli/ask/commands.h"
 
 #include <fmt/format.h>

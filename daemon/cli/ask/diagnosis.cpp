@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "daemon/cli/ask/remedies.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/document.h"

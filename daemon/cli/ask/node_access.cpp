@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/utf8.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/process/json_text.h"
 #include "daemon/rest/document.h"

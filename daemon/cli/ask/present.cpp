@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/utf8.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/terminal/text_width.h"
 #include "daemon/rest/document.h"

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/keys/commands.h"
 #include "daemon/cli/keys/describe.h"

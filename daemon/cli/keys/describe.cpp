@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/utc.h"
+#include "base/utf8.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/setup/armor.h"
 #include "daemon/setup/trust_files.h"

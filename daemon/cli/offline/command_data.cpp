@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "daemon/cli/offline/commands.h"
 
 #include <algorithm>

@@ -69,7 +69,7 @@ std::string predictions_csv(const Job& job) {
       fmt::format_to(out, "{}\n", job.predictions.amounts[row]);
       continue;
     }
-    text += csv_field(classes[job.predictions.likeliest[row]]);
+    text += csv_text(classes[job.predictions.likeliest[row]]);
     for (std::size_t c = 0; c < classes.size(); ++c)
       fmt::format_to(out, ",{}", job.predictions.probabilities[row * classes.size() + c]);
     text += "\n";

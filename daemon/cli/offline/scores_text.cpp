@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "daemon/cli/terminal/table.h"
 
 namespace starling::daemon {

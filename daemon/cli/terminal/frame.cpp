@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/terminal/text_width.h"
 

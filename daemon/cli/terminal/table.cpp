@@ -112,17 +112,6 @@ std::string human_number(double value) {
   return fmt::format("{:.3g}", value);
 }
 
-std::string printable(std::string_view text) {
-  std::string safe;
-  while (!text.empty()) {
-    const Utf8Character next = first_utf8_character(text);
-    const bool is_safe = next.point && !is_steering(*next.point);
-    safe += is_safe ? std::string(text.substr(0, next.bytes)) : std::string(next.bytes, '?');
-    text.remove_prefix(next.bytes);
-  }
-  return safe;
-}
-
 std::string sparkline(std::span<const double> values, std::size_t width, Spark spark) {
   constexpr std::array kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   constexpr std::array kAscii = {"_", ".", "-", "~", "=", "+", "*", "#"};

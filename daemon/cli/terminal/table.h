@@ -42,9 +42,6 @@ std::string human_duration(double seconds);
 std::string human_fraction(double fraction);
 // Three digits that count: "0.0312", "1.2e-07".
 std::string human_number(double value);
-// Control and format characters and invalid UTF-8 become '?': a name from the network must not
-// control a terminal, nor look like another.
-std::string printable(std::string_view text);
 
 enum class Spark { blocks, ascii };
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "daemon/attach/external_run.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/display.h"

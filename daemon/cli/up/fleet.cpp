@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 
+#include "base/utf8.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/up/fleet_notices.h"
 #include "daemon/cli/up/trainer_words.h"

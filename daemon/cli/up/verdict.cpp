@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/utf8.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/document.h"
 
