@@ -5,6 +5,11 @@
 // and each round node i sends neighbour j the flow f_ij that would make e_j the local average, and
 // that average. Node j sets f_ji = -f_ij. Flows are states, not increments: lost, repeated and late
 // messages and vanishing neighbours leave no lasting error, and values may change at any time.
+//
+// A false estimate is limited, since its rounding error would stay in the flows between others: a
+// number counts only up to kFar times the largest of 1, of this node's own value, and of the second
+// largest number that this node and its neighbours estimate in that place. Beyond it the neighbour
+// is left out in that place, and this node begins again with its own value if its estimate is.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +31,12 @@ class Aggregate {
   void move(const Vector& way);
   // REQUIRES vectors of one size.
   static void add(const Vector& way, Vector& to);
+  static constexpr float kFar = 1e4F;
+
   // Takes a neighbour's flow and estimate. Ignores vectors of another size.
   void receive(NodeId from, const Vector& flow, const Vector& estimate);
+  // Whether every number of them counts.
+  bool believes(const Vector& flow, const Vector& estimate) const;
   // Forgets all neighbours but those for which `stays(id)` holds.
   template <class Stays>
   void keep(Stays stays) {
@@ -50,8 +59,15 @@ class Aggregate {
   struct Edge {
     Vector flow;      // f_ij
     Vector estimate;  // e_j
+    Vector told;      // e_j as the neighbour told it
   };
+  bool is_far(std::size_t place, float estimate) const;
+  bool is_far(std::size_t place, float flow, float estimate) const;
+  void measure();
+  void restart(std::size_t place);
+
   Vector value_, estimate_;
+  Vector scale_;  // of each place, at the last update; kFar times that is too far
   Vector disagreement_, newest_disagreement_;  // the second: since the last update
   bool was_heard_ = false;                     // since the last update
   std::map<NodeId, Edge> edges_;

@@ -364,7 +364,8 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     ++neighbor.status.rejected["repeated"];
   if (!is_new) return;
   hear_round(now, scheduler_->rules().by_partner, offering_.vector.round, neighbor, message.round);
-  means_.receive(from.sender, message.round, message.flow, message.estimate);
+  neighbor.hear_estimate(
+      means_.receive(from.sender, message.round, message.flow, message.estimate));
   if (message.echo == 0)
     neighbor.newest.receive({message.round, message.share, std::move(payload), message.probe});
 }

@@ -91,17 +91,19 @@ void FleetMeans::take_early() {
   early_.clear();
 }
 
-void FleetMeans::receive(NodeId from, std::uint64_t round, const std::vector<float>& flow,
+bool FleetMeans::receive(NodeId from, std::uint64_t round, const std::vector<float>& flow,
                          std::vector<float> estimate) {
   const bool moves = round > 0 && round_ > 0;
+  const bool is_believed = aggregate_.believes(flow, estimate);
   early_.erase(from);
   if (moves && round == round_ + 1) {
     early_[from] = {flow, std::move(estimate)};
-    return;
+    return is_believed;
   }
   if (moves && round + 1 == round_ && estimate.size() == kSize)
     Aggregate::add(way_of_model(before_, value_), estimate);
   aggregate_.receive(from, flow, estimate);
+  return is_believed;
 }
 
 void FleetMeans::write(Time now, Duration period, NodeId to, std::size_t vector_bytes,

@@ -47,8 +47,9 @@ class FleetMeans {
   void rest();
   void update();
   // `round`: of the neighbour's model; 0: it does not train. A model of the previous round is
-  // assumed to have moved since then as this node's has.
-  void receive(NodeId from, std::uint64_t round, const std::vector<float>& flow,
+  // assumed to have moved since then as this node's has. Returns whether every number counts; see
+  // Aggregate.
+  bool receive(NodeId from, std::uint64_t round, const std::vector<float>& flow,
                std::vector<float> estimate);
   // Forgets all neighbours but those for which `stays(id)` holds.
   template <class Stays>

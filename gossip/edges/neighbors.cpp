@@ -77,6 +77,11 @@ const Neighbor& Neighbors::known(NodeId peer) const {
   return found == all_.end() ? kNobody : found->second;
 }
 
+void Neighbor::hear_estimate(bool is_believed) {
+  doubtful = is_believed ? std::max(doubtful - 1, 0) : kRefusalNews;
+  if (!is_believed) ++status.rejected["estimate"];
+}
+
 void Neighbors::refused(NodeId peer) {
   if (Neighbor* neighbor = find(peer)) neighbor->late = neighbor->rests = true;
 }
@@ -258,6 +263,10 @@ std::vector<std::string> Neighbors::warnings(const Links& links) const {
     if (const std::string what = known(peer).refusal; !refusal_text(what).empty())
       all.push_back(
           fmt::format("vectors of {} are not averaged: {}", link.name, refusal_text(what)));
+  for (const auto& [peer, link] : links.all())
+    if (known(peer).doubtful > 0)
+      all.push_back(fmt::format(
+          "estimates of {} do not count: some number is far beyond those of others", link.name));
   std::ranges::sort(all, natural_less);
   std::ranges::move(equal_trainers(links), std::back_inserter(all));
   return all;

@@ -46,11 +46,14 @@ struct Neighbor {
   bool is_doubted = false;  // the peer was doubted in this round
   // ---- for people
   bool averaged = false;   // with the peer, at least once
+  int doubtful = 0;        // so many estimates that count end the news that one did not
   std::string refusal;     // why its last vector that was refused was; empty: none of the last few
   int since_refusal = 0;   // its vectors that were averaged since then
   LinkMeter meter;         // of the peer's vectors
   EdgeStatus status = {};  // the part counted here; statuses() completes it
 
+  // The peer told an estimate of the fleet's means.
+  void hear_estimate(bool is_believed);
   // A message of the peer is of a newer round than all before.
   void hear(Time now, std::uint64_t newer);
   // Measures the link by the peer's message, which carried a vector of `bytes` bytes.

@@ -49,8 +49,11 @@ struct Hearing {
   }
   void operator()(Estimate& estimate) const {
     const Link* link = node.links.active(from.sender);
-    if (link && link->peer_incarnation == from.incarnation)
-      node.exchange.means().receive(from.sender, estimate.round, estimate.flow, estimate.estimate);
+    if (!link || link->peer_incarnation != from.incarnation) return;
+    const bool is_believed = node.exchange.means().receive(from.sender, estimate.round,
+                                                           estimate.flow, estimate.estimate);
+    if (Neighbor* neighbor = node.exchange.neighbors().find(from.sender))
+      neighbor->hear_estimate(is_believed);
   }
   void operator()(Misdirected& message) const {
     node.strays.receive(now, from.sender, message, node.membership.seeds(), node.outbox);

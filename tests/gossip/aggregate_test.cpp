@@ -34,6 +34,11 @@ struct Ring {
           all.push_back({i, j, nodes[i].flow(id(j)), nodes[i].estimate()});
     for (const Said& said : all) nodes[said.to].receive(id(said.from), said.flow, said.estimate);
   }
+  // Node `liar` tells its neighbours these numbers in both places.
+  void lie(std::size_t liar, float flow, float estimate) {
+    for (const std::size_t step : {std::size_t{1}, nodes.size() - 1})
+      nodes[(liar + step) % nodes.size()].receive(id(liar), {flow, flow}, {estimate, estimate});
+  }
   void bury(std::size_t dead) {
     alive[dead] = false;
     for (Aggregate& node : nodes) node.keep([&](NodeId other) { return other != id(dead); });
@@ -81,6 +86,39 @@ TEST_CASE("A vanished neighbour no longer counts in the estimate") {
   ring.bury(7);
   for (int k = 0; k < 400; ++k) ring.round();
   CHECK(ring.error(3.0) < 1e-3);
+}
+
+TEST_CASE("A liar moves the estimate within limits and leaves no trace") {
+  for (const float lie : {1e30F, -1e30F, 3e38F, 1e5F, 5e3F}) {
+    CAPTURE(lie);
+    for (const bool in_flow : {false, true}) {
+      Ring ring(8);
+      for (int k = 0; k < 50; ++k) ring.round();
+      for (int k = 0; k < 100; ++k) {
+        ring.round();
+        ring.lie(3, in_flow ? lie : 0, in_flow ? 0 : lie);
+        const float most = Aggregate::kFar * 8;
+        for (const Aggregate& node : ring.nodes) CHECK(std::abs(node.estimate()[0]) <= most);
+      }
+      ring.bury(3);
+      for (int k = 0; k < 400; ++k) ring.round();
+      CHECK(ring.error((28 - 3) / 7.0) < 2e-2);
+    }
+  }
+}
+
+TEST_CASE("An estimate far beyond all others is not believed") {
+  Aggregate node;
+  node.set_value({3.0F});
+  CHECK(node.believes({0}, {2e4F}));
+  CHECK_FALSE(node.believes({0}, {4e4F}));
+  CHECK(node.believes({1e6F}, {3}));
+  CHECK_FALSE(node.believes({1e9F}, {3}));
+  // Two neighbours far from this node's value agree.
+  node.receive(NodeId{1}, {0}, {1e6F});
+  node.receive(NodeId{2}, {0}, {1e6F});
+  node.update();
+  CHECK(node.believes({0}, {1e6F}));
 }
 
 TEST_CASE("A vector of another size is ignored") {
