@@ -28,10 +28,12 @@ struct Sample {
   bool is_degraded = false;
 };
 
-// What a node wishes that all of them do; see edges/exchange_budget.h. Nothing: no wish.
-struct Wishes {
-  std::optional<double> steps = {}, shortening = {};
-};
+// Whether any node can have that value of the quantity.
+constexpr bool is_possible(Quantity quantity, double value) {
+  if (quantity == Quantity::loss) return true;
+  const bool is_share = quantity == Quantity::accuracy || quantity == Quantity::compute_share;
+  return value >= 0 && (!is_share || value <= 1);
+}
 
 // A quantity over all nodes that have it. `error` is the possible error of the mean: how far the
 // neighbours' estimates differ from this node's.

@@ -104,6 +104,7 @@ struct RunStatus {
   double loss = 0;
   std::optional<optim::Evaluation> evaluation;
   std::optional<double> distance_to_optimum;
+  double norm = 0;  // of the model lately; 0: not known
   CodecStatus codec = {};
   std::size_t shard_samples = 0;
   std::string shard_description;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -172,6 +173,8 @@ struct Job {
   // Earlier rounds that no node did: the learning rate's schedule does not count them.
   std::uint64_t uncounted = 0;
   std::optional<Payload> adopt;
+  // The largest ||x|| that such a snapshot may have: what other nodes' models have, and room.
+  double adopt_norm_most = std::numeric_limits<double>::infinity();
   std::shared_ptr<const SavedState> resume;
   bool absorb = false;
   bool between = false;  // with `absorb`: the round goes on

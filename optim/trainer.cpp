@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <iterator>
 
 #include "base/check.h"
@@ -22,6 +23,7 @@ constexpr std::uint64_t kSketchEvery = 10;
 
 // A refused step is reported as a problem for so many rounds, even if later steps are taken.
 constexpr std::uint64_t kProblemRounds = 10;
+constexpr double kAnyNorm = std::numeric_limits<double>::infinity();
 
 // Which parts of two kinds of state are equal. A kind is "ALGORITHM OPTIMIZER".
 struct Fit {
@@ -127,8 +129,8 @@ class TypedTrainer final : public Trainer {
   void use_model(const Job& job, Done& done) {
     Laps& laps = done.stats.laps;
     laps.begun = clock_();
-    if (job.adopt) adopt(*job.adopt, done);
-    if (job.resume) inherit(*job.resume, Heir::self, done);
+    if (job.adopt) adopt(*job.adopt, job.adopt_norm_most, done);
+    if (job.resume) inherit(*job.resume, Heir::self, kAnyNorm, done);
     if (!is_initialized_ && !uses_model(job)) return;
     initialize();
     refresh(done);
@@ -211,16 +213,16 @@ class TypedTrainer final : public Trainer {
     return saved;
   }
 
-  void adopt(const Payload& snapshot, Done& done) {
+  void adopt(const Payload& snapshot, double norm_most, Done& done) {
     if (const auto saved = decode_saved_state(snapshot))
-      inherit(*saved, Heir::newcomer, done);
+      inherit(*saved, Heir::newcomer, norm_most, done);
     else
       done.problem = saved.error().text;
   }
 
   // Takes the parameters and the parts of the state that fit; or nothing, and reports why.
-  void inherit(const SavedState& saved, Heir heir, Done& done) {
-    const auto x = parameters_of(saved, heir);
+  void inherit(const SavedState& saved, Heir heir, double norm_most, Done& done) {
+    const auto x = parameters_of(saved, heir, norm_most);
     if (!x) {
       done.problem = x.error().text;
       return;
@@ -238,10 +240,14 @@ class TypedTrainer final : public Trainer {
   }
 
   // The parameters, if they and the state that would be taken fit.
-  Result<std::vector<S>> parameters_of(const SavedState& saved, Heir heir) const {
+  Result<std::vector<S>> parameters_of(const SavedState& saved, Heir heir,
+                                       double norm_most) const {
     if (const std::string schema = data_->describe().schema; saved.schema != schema)
       return fail("it is of another model: {}; this one is {}", saved.schema, schema);
     TRY(std::vector<S> x, load_parameters<S>(saved, learner_->blocks()));
+    if (const double norm = std::sqrt(squared_norm(std::span<const S>(x))); !(norm <= norm_most))
+      return fail("its norm is {:.3g}, where {:.3g} is the most by the models of other nodes", norm,
+                  norm_most);
     TRY_DO(check_state(saved, x.size(), state(heir, saved.kind)));
     return x;
   }

@@ -25,8 +25,8 @@ double EdgeLedger::Pair::theta() const {
 }
 
 double EdgeLedger::Pair::reach() const {
-  if (own.reach == 0 || theirs.reach == 0) return reach_of(std::max(own.reach, theirs.reach));
-  return reach_of(std::min(own.reach, theirs.reach));
+  if (own.reach == 0 || theirs.reach == 0) return amount_of(std::max(own.reach, theirs.reach));
+  return amount_of(std::min(own.reach, theirs.reach));
 }
 
 std::size_t EdgeLedger::waiting() const {

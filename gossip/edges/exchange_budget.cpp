@@ -73,11 +73,17 @@ void ExchangeBudget::consider() {
                        static_cast<double>(kLocalStepsMost));
 }
 
-bool ExchangeBudget::follow(const Wishes& largest) {
+Wishes ExchangeBudget::wishes() const {
+  return {.steps = static_cast<std::uint64_t>(steps_wish_.value.value_or(0)),
+          .shortening = static_cast<std::uint64_t>(shortening_wish_.value.value_or(0))};
+}
+
+bool ExchangeBudget::follow(const Wishes& wished) {
   const auto before = std::pair(steps_, shortening_);
-  if (chooses_steps_ && largest.steps) steps_ = power_of_two(*largest.steps, kLocalStepsMost);
-  if (chooses_encoding() && largest.shortening)
-    shortening_ = power_of_two(*largest.shortening, shortening_most());
+  if (chooses_steps_ && wished.steps > 0)
+    steps_ = power_of_two(static_cast<double>(wished.steps), kLocalStepsMost);
+  if (chooses_encoding() && wished.shortening > 0)
+    shortening_ = power_of_two(static_cast<double>(wished.shortening), shortening_most());
   return before != std::pair(steps_, shortening_);
 }
 
@@ -104,7 +110,7 @@ std::string ExchangeBudget::steps_reason() const {
   if (!steps_wish_.value) return "optim.local-steps=auto measures the first rounds";
   const double wish = *steps_wish_.value;
   return fmt::format(
-      "the largest wish of all nodes; here the exchange takes {:.3g} s a round and the rest of it "
+      "as the nodes wish; here the exchange takes {:.3g} s a round and the rest of it "
       "{:.3g} s a step, so that {} keep{} within optim.exchange-share={}{}",
       exchange_s_, step_s_, wish, wish == 1 ? "s" : "", share_,
       wish == kLocalStepsMost ? ", or not even these, which are the most" : "");
@@ -115,7 +121,7 @@ std::string ExchangeBudget::encoding_reason() const {
   if (!shortening_wish_.value) return "exchange.codec=auto measures the first rounds";
   const double wish = *shortening_wish_.value;
   return fmt::format(
-      "the shortest wish of all nodes; here vectors were under way for {:.3g} s a round and the "
+      "as the nodes wish; here vectors were under way for {:.3g} s a round and the "
       "rest of it took {:.3g} s a step, so that {} keeps within optim.exchange-share={}{}",
       transfer_s_, step_s_, encoding_for(wish).name, share_,
       wish == shortening_most() ? ", or not even this, which is the shortest" : "");

@@ -6,8 +6,8 @@
 // waiting for neighbours that compute or whose messages were lost; h the steps of a round, 1
 // if the nodes choose. A node wishes for the least shortening F and number of steps H with
 //   L f / F <= s / (1 - s) h c ,   E - L + L f / F <= s / (1 - s) H c .
-// All are medians of recent rounds. All nodes take the largest wishes of all members
-// (members/extremes.h).
+// All are medians of recent rounds. All nodes take what members/wishes.h makes of the wishes of all
+// members.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 #include "base/time.h"
 #include "gossip/edges/patience.h"
-#include "gossip/fleet.h"
+#include "gossip/wire/member.h"
 #include "gossip/options.h"
 
 namespace starling::gossip {
@@ -48,10 +48,10 @@ class ExchangeBudget {
   };
   void add(const Round& round);
   // Powers of two. Nothing before enough rounds are measured.
-  Wishes wishes() const { return {steps_wish_.value, shortening_wish_.value}; }
+  Wishes wishes() const;
 
-  // Takes the largest wishes of all members. Returns whether anything changed.
-  bool follow(const Wishes& largest);
+  // Takes what the members wish together. Returns whether anything changed.
+  bool follow(const Wishes& wished);
   // For the next round. What the nodes choose is 1 at first.
   std::size_t steps() const { return steps_; }
   std::size_t shortening() const { return shortening_; }

@@ -24,7 +24,7 @@ struct Offering {
               .share = share,
               .payload = std::move(done.offer),
               .probe = probe,
-              .reach = bits_of_reach(done.reach)};
+              .reach = amount_bits(done.reach)};
     payload_bytes = vector.payload.size();
     of_edge.clear();
     owes_means = true;
@@ -40,7 +40,7 @@ struct Offering {
     vector.payload = std::move(done.offer);
     payload_bytes = vector.payload.size();
     vector.probe = probe;
-    vector.reach = bits_of_reach(done.reach);
+    vector.reach = amount_bits(done.reach);
     of_edge.clear();
     for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -17,8 +18,6 @@ constexpr std::uint64_t kEpochsAhead = 1'000'000;
 // of an epoch, reaches all within log2 n periods. Larger: the values are older. Smaller: with lost
 // messages they may miss some members.
 constexpr int kPeriodsLeast = 4, kPeriodsPerDoubling = 2;
-// After the quantities; see Wishes.
-constexpr std::size_t kWishes = 2;
 constexpr float kNone = std::numeric_limits<float>::max();
 
 }  // namespace
@@ -33,7 +32,6 @@ void Extremes::begin(Time now, std::uint64_t epoch) {
   last_ = std::exchange(current_, {epoch, {}, {}});
   values_of_ = std::exchange(begun_, now);
   for (const std::optional<double>& value : own_) add_own(value);
-  for (const std::optional<double>& wish : own_wishes_) add_own(wish);
 }
 
 void Extremes::add_own(std::optional<double> value) {
@@ -43,31 +41,23 @@ void Extremes::add_own(std::optional<double> value) {
 }
 
 void Extremes::receive(Time now, const Ranges& ranges) {
-  const std::size_t size = ranges.least.size();
-  const bool fits =
-      ranges.most.size() == size && size >= kQuantities && size <= kQuantities + kWishes;
+  const bool fits = ranges.least.size() == kQuantities && ranges.most.size() == kQuantities;
   if (!fits || ranges.epoch < current_.epoch) return;
   if (current_.epoch > 0 && ranges.epoch > current_.epoch + kEpochsAhead) return;
   if (ranges.epoch > current_.epoch) begin(now, ranges.epoch);
   merge(ranges);
 }
 
+// Without values that no node can have.
 void Extremes::merge(const Ranges& ranges) {
-  const std::size_t common = std::min(current_.least.size(), ranges.least.size());
-  for (std::size_t k = 0; k < common; ++k) {
+  for (std::size_t k = 0; k < current_.least.size(); ++k) {
+    const auto is_sound = [k](float value) {
+      return std::abs(value) == kNone || is_possible(static_cast<Quantity>(k), value);
+    };
+    if (!is_sound(ranges.least[k]) || !is_sound(ranges.most[k])) continue;
     current_.least[k] = std::min(current_.least[k], ranges.least[k]);
     current_.most[k] = std::max(current_.most[k], ranges.most[k]);
   }
-}
-
-Wishes Extremes::wished() const {
-  return {wished(kQuantities), wished(kQuantities + 1)};
-}
-
-std::optional<double> Extremes::wished(std::size_t place) const {
-  for (const Ranges* ranges : {&last_, &current_})
-    if (ranges->most.size() > place && ranges->most[place] > -kNone) return ranges->most[place];
-  return std::nullopt;
 }
 
 std::optional<Extremes::Range> Extremes::range(Quantity quantity) const {

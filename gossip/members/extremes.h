@@ -29,12 +29,6 @@ class Extremes {
 
   // Sets this node's values, from the next epoch on.
   void set(const PerQuantity<std::optional<double>>& own) { own_ = own; }
-  // Sets what this node prefers (edges/exchange_budget.h). Sent after the quantities, and only by
-  // nodes that ever called this; the shortening only if the nodes choose the encoding of vectors.
-  void wish(const Wishes& wishes, bool tells_shortening = false) {
-    own_wishes_ = {wishes.steps};
-    if (tells_shortening) own_wishes_.push_back(wishes.shortening);
-  }
   // Begins the next epoch when the current one has lasted long enough for `members`.
   void tick(Time now, std::size_t members);
   void receive(Time now, const Ranges& ranges);
@@ -43,9 +37,6 @@ class Extremes {
 
   // The range in the last finished epoch; nothing if no member had the quantity.
   std::optional<Range> range(Quantity quantity) const;
-  // The largest wishes of all members in that epoch; before the first one ended, of the members met
-  // so far.
-  Wishes wished() const;
   // When that epoch began and the members' values were taken.
   Time values_of() const { return values_of_; }
 
@@ -53,12 +44,10 @@ class Extremes {
   void begin(Time now, std::uint64_t epoch);
   void add_own(std::optional<double> value);
   void merge(const Ranges& ranges);
-  std::optional<double> wished(std::size_t place) const;
 
   Duration period_;
   Time begun_, values_of_;
   PerQuantity<std::optional<double>> own_{};
-  std::vector<std::optional<double>> own_wishes_;
   Ranges current_, last_;
 };
 

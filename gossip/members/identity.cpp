@@ -167,20 +167,24 @@ Time Identity::deadline() const {
 
 Identity::News Identity::update(const Report& report) {
   const Member& self = *self_;
-  if (report == Report{self.phase, self.round, self.loss, self.saved, self.save_at, self.held})
+  if (report == Report{self.phase, self.round, self.loss, self.norm, self.saved, self.save_at,
+                       self.held, self.wishes})
     return News::none;
   const bool saves_with_all =
       report.save_at > 0 && report.saved >= report.save_at && self.saved < report.save_at;
   const bool is_other_state =
       self.phase != report.phase || self.save_at != report.save_at || saves_with_all;
-  const bool waits_otherwise = (self.held.percent > 0) != (report.held.percent > 0);
+  const bool waits_otherwise = (self.held.percent > 0) != (report.held.percent > 0) ||
+                               self.wishes != report.wishes;
   const bool is_news = is_other_state || waits_otherwise;
   self_.change([&](Member& changed) {
     changed.round = report.round;
     changed.loss = report.loss;
+    changed.norm = report.norm;
     changed.saved = report.saved;
     changed.save_at = report.save_at;
     changed.held = report.held;
+    changed.wishes = report.wishes;
     if (is_news) changed.phase = report.phase;
     if (is_news && !PLANTED(phase_untold)) ++changed.version;
   });

@@ -50,14 +50,16 @@ class Identity {
     Phase phase = Phase::joining;
     std::uint64_t round = 0;
     double loss = 0;
+    std::uint64_t norm = 0;  // see Member
     std::uint64_t saved = 0, save_at = 0;
     Held held = {};
+    Wishes wishes = {};
 
     bool operator==(const Report&) const = default;
   };
   // Whether that is news, and of which kind. state: the phase or the round to save at changed, or
   // the node has saved what all nodes save together. waits: its rounds began to wait for others, or
-  // ceased to.
+  // ceased to, or it wishes otherwise.
   enum class News { none, waits, state };
   News update(const Report& report);
   // Others cannot dial this node's addresses, or can again. It is news.

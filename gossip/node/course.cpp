@@ -66,6 +66,7 @@ void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox
   if (stats.distance_to_optimum) run_.distance_to_optimum = stats.distance_to_optimum;
   if (!stats.sketch.empty()) {
     means.set_model(stats.sketch, stats.norm);
+    run_.norm = std::isfinite(stats.norm) ? stats.norm : 0;
     progress_.distance = means.own_distance();
   }
   progress_.round = run_.round;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace starling::gossip {
@@ -16,6 +17,12 @@ constexpr std::size_t kDonorAttempts = 8;
 // a false round lifts the newcomer further. Smaller: if rounds are shorter than the table's delay,
 // a newcomer begins some rounds late, and learns the round from its neighbours.
 constexpr std::uint64_t kRoundsUntold = 1000;
+
+// Members that have to tell the norms of their models before another's is compared with them.
+constexpr std::size_t kNormWitnesses = 2;
+// Larger: a false model may be longer. Smaller: a model that grew since the others told of theirs
+// is refused.
+constexpr double kNormRoom = 10;
 
 // The highest round that a model may have. A single record of the members' table may be false too,
 // so with several donors the second highest of their rounds counts.
@@ -63,6 +70,17 @@ std::vector<const Member*> donors(const Roster& members, std::uint64_t own) {
   if (std::ranges::any_of(donors, agrees))
     std::erase_if(donors, [&](const Member* member) { return !agrees(member); });
   return donors;
+}
+
+double norm_most(const Roster& members, NodeId donor, std::uint64_t round) {
+  std::size_t count = 0;
+  double largest = 0;
+  for (const Member* member : donors(members, 0)) {
+    if (member->id == donor || member->norm == 0 || 2 * member->round < round) continue;
+    ++count;
+    largest = std::max(largest, amount_of(member->norm));
+  }
+  return count < kNormWitnesses ? std::numeric_limits<double>::infinity() : kNormRoom * largest;
 }
 
 ModelSearch::ModelSearch(const Options& options)

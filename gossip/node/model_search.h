@@ -27,6 +27,11 @@ std::vector<const Member*> founders(const Roster& members);
 // one node after the other without losing the model.
 std::vector<const Member*> donors(const Roster& members, std::uint64_t own);
 
+// The largest norm that a model of that donor and round may have: ten times the largest that two
+// other members or more tell of models of no less than half of the round. Infinite if fewer tell.
+// The norm of one liar among them only widens that, so that honest donors are not refused by it.
+double norm_most(const Roster& members, NodeId donor, std::uint64_t round);
+
 class ModelSearch {
  public:
   explicit ModelSearch(const Options& options);

@@ -9,6 +9,7 @@
 
 #include "base/prng.h"
 #include "gossip/members/hold_up.h"
+#include "gossip/members/wishes.h"
 #include "gossip/node/inputs.h"
 #include "gossip/node/parts.h"
 
@@ -47,7 +48,6 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       fleet(given, exchange.means(), membership.extremes()),
       neighborhood(given.topology, given.schedule->is_matched) {
   gate.set_payload_limit(is_relay(options) ? kRelayedModelBytesLimit : kUnknownModelBytesLimit);
-  if (budget.chooses()) membership.extremes().wish({}, budget.chooses_encoding());
   if (!resumed) return;
   before = *resumed;
   before->state = nullptr;  // the trainer has it, and it is large
@@ -141,8 +141,6 @@ void NodeParts::settle(Time now) {
   agreement.tick(now, members, outbox);
   if (has_news() && neighborhood.is_due(now, members)) follow_members(now);
   links.tick(now, outbox);
-  if (budget.follow(membership.extremes().wished()))
-    outbox.event(Event::Kind::exchange, fmt::format("from the next round on {}", budget.text()));
   if (!has_news() && startup.may_begin(now, members, links)) start_training(now);
   exchange.links_changed(now, links, members, outbox);
   sample(now);
@@ -175,12 +173,15 @@ void NodeParts::become_ready(Time now) {
 // A resumed node reports the round of its earlier life, so that newcomers ask it for its model.
 Identity::Report NodeParts::report() const {
   const RunStatus& run = training.course().run();
+  const bool is_training = phase() == Phase::training;
   return {.phase = phase(),
           .round = phase() == Phase::resumed ? startup.round() : run.round,
           .loss = run.loss,
+          .norm = amount_bits(run.norm),
           .saved = saver.status().round.value_or(0),
           .save_at = saver.agreed_round(),
-          .held = phase() == Phase::training ? exchange.waits().hold_ups().held() : Held{}};
+          .held = is_training ? exchange.waits().hold_ups().held() : Held{},
+          .wishes = is_training && budget.chooses() ? budget.wishes() : Wishes{}};
 }
 
 void NodeParts::start_training(Time now) {
@@ -212,9 +213,8 @@ void NodeParts::save_all(Time now) {
 void NodeParts::sample(Time now) {
   if (!trains() || !fleet.is_due(now)) return;
   fleet.sample(now, training.course(), outbox.sent_bytes(), state() == State::degraded);
-  if (budget.chooses())
-    membership.extremes().wish(phase() == Phase::training ? budget.wishes() : Wishes(),
-                               budget.chooses_encoding());
+  if (budget.chooses() && budget.follow(wished(members)))
+    outbox.event(Event::Kind::exchange, fmt::format("from the next round on {}", budget.text()));
 }
 
 void NodeParts::follow_members(Time now) {

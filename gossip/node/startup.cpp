@@ -227,6 +227,7 @@ void Startup::receive(Time now, const Snapshot& snapshot, Payload payload, const
   if (!awaits_model() || !round || payload.empty()) return;
   optim::Job job = job_on(snapshot.foundation);
   job.adopt = std::move(payload);
+  job.adopt_norm_most = norm_most(members, from.sender, *round);
   round_ = *round;
   out.train(std::move(job));
   enter(now, Adopting{.answers = life_->is_in<Assigning>() ? 2 : 1});

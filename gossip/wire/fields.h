@@ -54,11 +54,14 @@ void fields(auto& a, Like<Member> auto& x) {
   a.choice(x.phase, Phase::resumed);
   a.number(x.round, kRoundLimit);
   a.real(x.loss);
+  a.number(x.norm, kAmountMost);
   a.number(x.saved, kRoundLimit);
   a.number(x.save_at, kRoundLimit);
   a.number(x.agreement, kAnyNumber);
   a.id(x.held.by);
   a.number(x.held.percent, kPercentLimit);
+  a.number(x.wishes.steps, kWishLimit);
+  a.number(x.wishes.shortening, kWishLimit);
   a.flag(x.is_unreachable);
   a.choice(x.role, Role::relay);
   a.bytes(x.certificate, kCertificateBytesLimit);
@@ -194,7 +197,7 @@ void fields(auto& a, Like<Round> auto& x) {
   a.number(x.rate, kRoundLimit);
   a.number(x.probe, kProbeOne);
   a.number(x.damping, kDampingOne);
-  a.number(x.reach, kReachMost);
+  a.number(x.reach, kAmountMost);
   a.floats(x.flow, kEstimateLimit);
   a.floats(x.estimate, kEstimateLimit);
 }

@@ -1,6 +1,8 @@
 // Member: what a node says of itself. Other nodes pass it on unchanged.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -23,6 +25,26 @@ struct Held {
   bool operator==(const Held&) const = default;
 };
 
+// An amount on the wire is rounded to an f32 and told as the number that the f32's bits are: in few
+// bytes, and 0 in one. The largest is the largest finite f32.
+inline constexpr std::uint64_t kAmountMost = 0x7f7fffff;
+inline double amount_of(std::uint64_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+}
+// REQUIRES an amount that is not negative, and a number.
+inline std::uint64_t amount_bits(double amount) {
+  return std::min<std::uint64_t>(std::bit_cast<std::uint32_t>(static_cast<float>(amount)),
+                                 kAmountMost);
+}
+
+// What a node wishes that all of them do; see edges/exchange_budget.h. 0: no wish.
+struct Wishes {
+  std::uint64_t steps = 0;       // local steps of a round
+  std::uint64_t shortening = 0;  // of vectors
+
+  bool operator==(const Wishes&) const = default;
+};
+
 struct Member {
   NodeId id;
   std::string name;
@@ -35,10 +57,13 @@ struct Member {
   Phase phase = Phase::joining;
   std::uint64_t round = 0;
   double loss = 0;
+  // ||x|| of its model lately, as amount_bits() gives it; 0: not known.
+  std::uint64_t norm = 0;
   std::uint64_t saved = 0;      // the round of its newest checkpoint; 0: none
   std::uint64_t save_at = 0;    // the agreed round after which all nodes save; 0: none
   std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
   Held held = {};
+  Wishes wishes = {};
   // Others have found that they cannot dial `control`; see members/reachability.h.
   bool is_unreachable = false;
   Role role = Role::trainer;

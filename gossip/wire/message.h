@@ -176,18 +176,6 @@ struct Snapshot {
 inline constexpr std::uint64_t kProbeOne = std::uint64_t{1} << 31;
 // Of the damping of a vector.
 inline constexpr std::uint64_t kDampingOne = std::uint64_t{1} << 31;
-// The largest Round::reach, the largest finite f32.
-inline constexpr std::uint64_t kReachMost = 0x7f7fffff;
-// A reach as both ends of an edge know it, rounded to an f32: in few bytes, and 0 in one.
-inline double reach_of(std::uint64_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-}
-// REQUIRES a reach that is not negative.
-inline std::uint64_t bits_of_reach(double reach) {
-  return std::min<std::uint64_t>(std::bit_cast<std::uint32_t>(static_cast<float>(reach)),
-                                 kReachMost);
-}
-
 // One round on one edge. The payload is the sender's vector. It is empty on an edge of a directed
 // graph that only carries vectors to the sender. `flow` and `estimate` belong to the running
 // estimate of the network's mean (see aggregate.h); both are empty when there is none. Where each
@@ -226,7 +214,7 @@ struct Round {
   std::uint64_t damping = 0;
   // How far the vector may lie from the receiver's and count in full; the lesser of the two ends'
   // counts (optim/combine/reach.h). 0: it tells none.
-  std::uint64_t reach = 0;  // the bits of an f32; see reach_of()
+  std::uint64_t reach = 0;  // the bits of an f32; see amount_of()
   std::vector<float> flow = {}, estimate = {};
 };
 

@@ -20,7 +20,7 @@ namespace starling::gossip {
 
 class RecordCache;
 
-inline constexpr std::uint64_t kProtocolVersion = 11;
+inline constexpr std::uint64_t kProtocolVersion = 12;
 inline constexpr std::size_t kHeaderBytesLimit = 2 << 20;  // including the checksum
 inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kNameBytesLimit = 128;
@@ -35,6 +35,7 @@ inline constexpr std::size_t kQuantitiesLimit = 32;  // with extremes
 inline constexpr std::size_t kEstimateLimit = 256;   // numbers in a running estimate
 inline constexpr std::uint64_t kRoundLimit = 1ULL << 48;
 inline constexpr std::uint64_t kPercentLimit = 100;
+inline constexpr std::uint64_t kWishLimit = 1 << 16;  // local steps of a round
 // The largest Round::share: no end moves by more than half of a pair's difference.
 inline constexpr double kShareLimit = 0.5;
 // Incarnations and versions are below these limits, which counters never reach.

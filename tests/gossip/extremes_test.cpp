@@ -110,47 +110,17 @@ TEST_CASE("A quantity that nobody has is not told") {
   CHECK_FALSE(fleet.members[0].range(Quantity::accuracy).has_value());
 }
 
-TEST_CASE("The largest wishes of all members are told and fall with the epochs") {
-  Fleet fleet(16);
-  for (std::size_t k = 0; k < 16; ++k)
-    fleet.members[k].wish({k == 7 ? 64.0 : 2.0, k == 3 ? 8.0 : 1.0}, true);
-  fleet.run(two_epochs(16), 0.3);
-  for (const Extremes& member : fleet.members) {
-    CHECK(member.wished().steps == 64.0);
-    CHECK(member.wished().shortening == 8.0);
-  }
-  CHECK(fleet.all_see(0, 15));
-  fleet.members[7].wish({{}, 4.0}, true);
-  fleet.run(two_epochs(16), 0.3);
-  for (const Extremes& member : fleet.members) {
-    CHECK(member.wished().steps == 2.0);
-    CHECK(member.wished().shortening == 8.0);
-  }
-}
-
-TEST_CASE("A member that begins later knows the wish from the first meeting on") {
+TEST_CASE("A value that no node can have is not told") {
   Fleet fleet(4);
-  for (Extremes& member : fleet.members) member.wish({.steps = 32.0});
   fleet.run(two_epochs(4));
-  Extremes late(kPeriod, fleet.now);
-  late.wish({});
-  CHECK_FALSE(late.wished().steps);
-  late.receive(fleet.now, fleet.members[0].ranges());
-  CHECK(late.wished().steps == 32.0);
-  CHECK_FALSE(late.wished().shortening);
-}
-
-TEST_CASE("Those who tell no wish and those who tell one or both share the rest") {
-  Fleet fleet(9);
-  for (std::size_t k = 0; k < 9; k += 3) {
-    const auto own = static_cast<double>(k + 1);
-    fleet.members[k].wish({.steps = own});
-    fleet.members[k + 1].wish({own + 1, own}, true);
-  }
-  fleet.run(two_epochs(9) * 2);
-  CHECK(fleet.all_see(0, 8));
-  CHECK(fleet.members[0].wished().steps == 8.0);
-  CHECK_FALSE(fleet.members[0].wished().shortening);
-  CHECK(fleet.members[1].wished().shortening == 7.0);
-  CHECK_FALSE(fleet.members[2].wished().steps);
+  Ranges forged = fleet.members[0].ranges();
+  const auto accuracy = static_cast<std::size_t>(Quantity::accuracy);
+  forged.least[accuracy] = -1e30F;
+  forged.most[accuracy] = 1e30F;
+  fleet.members[0].receive(fleet.now, forged);
+  CHECK(fleet.members[0].ranges().most[accuracy] < 0);
+  fleet.run(two_epochs(4));
+  for (const Extremes& member : fleet.members)
+    CHECK_FALSE(member.range(Quantity::accuracy).has_value());
+  CHECK(fleet.all_see(0, 3));
 }

@@ -1,0 +1,39 @@
+#include "gossip/members/wishes.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace starling::gossip {
+namespace {
+
+constexpr std::size_t kEnough = 3;
+
+// Of the numbers that are added, without zeros.
+class Second {
+ public:
+  void add(std::uint64_t number) {
+    count_ += number > 0;
+    second_ = std::max(second_, std::min(largest_, number));
+    largest_ = std::max(largest_, number);
+  }
+  // The largest of fewer than kEnough.
+  std::uint64_t value() const { return count_ < kEnough ? largest_ : second_; }
+
+ private:
+  std::size_t count_ = 0;
+  std::uint64_t largest_ = 0, second_ = 0;
+};
+
+}  // namespace
+
+Wishes wished(const Roster& members) {
+  Second steps, shortening;
+  for (const Member* member : members.present()) {
+    if (member->phase != Phase::training || !members.agrees(*member)) continue;
+    steps.add(member->wishes.steps);
+    shortening.add(member->wishes.shortening);
+  }
+  return {.steps = steps.value(), .shortening = shortening.value()};
+}
+
+}  // namespace starling::gossip
