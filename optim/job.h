@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/masks.h"
 #include "base/payload.h"
 #include "base/time.h"
 
@@ -51,6 +52,8 @@ struct Needs {
   // Each node sums one slice of the vector for all (combine/slices.h): a round has two vectors on
   // each edge, the second after a job between the two.
   bool in_slices = false;
+  // With slices: what a node gives is masked among the members of Job::mask_group.
+  bool is_masked = false;
   // Vectors are encoded against earlier ones (codec/channel.h): every pair of an edge is handed to
   // the trainer, in order.
   bool in_order = false;
@@ -89,6 +92,7 @@ struct Slot {
   std::size_t nodes = 0;            // all, and
   std::size_t hubs = 0;             // those that sum; every node counts them alike
   std::size_t own = 0, theirs = 0;  // places among the hubs; `hubs`: it is none
+  NodeId peer = {};                 // the other end
 
   bool operator==(const Slot&) const = default;
 };
@@ -185,6 +189,8 @@ struct Job {
   // offer over. An offer that is not sent is made again, under the same number.
   std::vector<std::uint64_t> ending;
   std::vector<EdgePlace> offer_to;
+  // With Needs::is_masked, beside `edges`: who takes part; null: too few.
+  std::shared_ptr<const MaskGroup> mask_group;
   std::vector<MixTerm> mix;
   bool copy = false;
   bool snapshot = false;

@@ -163,6 +163,11 @@ const Bindings<Options>& bindings() {
               "how many neighbours of a node may lie, with aggregation clip and trim; larger "
               "contains more of them and slows the agreement of all. Below half of the neighbours, "
               "or nothing is left; starling plan says how many a graph tolerates")
+        .bind("exchange.masks", at(at(&Options::codec, &WireForm::coding), &Coding::is_masked),
+              kFlag, agreed,
+              "with schedule allreduce: a node that sums learns the sum of the others' numbers and "
+              "no single node's; asks for keys and three members, and a round has no mean of a "
+              "slice unless all members give their part. See docs/privacy.md")
         .bind("exchange.overlap", &Options::overlap, kFlag, agreed,
               "with exchange.parts: a part travels while the trainer takes its next steps, and is "
               "averaged after them; hides the exchange, and asks for few rounds more")
@@ -198,6 +203,7 @@ Needs needs_of(const Options& options) {
   needs.fanout = Fanout::per_edge;
   needs.in_order = true;
   needs.in_slices = options.codec.coding.in_slices;
+  needs.is_masked = needs.in_slices && options.codec.coding.is_masked;
   return needs;
 }
 

@@ -150,7 +150,7 @@ class TypedTrainer final : public Trainer {
 
   // The parts that end the previous rounds, and copies of the result.
   void take_in(const Job& job, Done& done) {
-    if (job.absorb || job.offer) algorithm_->follow({job.edges, job.ending});
+    if (job.absorb || job.offer) algorithm_->follow({job.edges, job.ending, job.mask_group});
     if (job.absorb) absorb(job, done);
     if (job.copy) done.copy = parameters();
     if (BufferPool once; job.snapshot) done.snapshot = encode(save(Heir::newcomer, once));
@@ -279,6 +279,7 @@ class TypedTrainer final : public Trainer {
     done.edge_offers = std::move(made.of_edge);
     done.codec = made.codec;
     done.reach = made.reach;
+    if (!made.problem.empty() && !done.problem) done.problem = std::move(made.problem);
   }
 
   void absorb(const Job& job, Done& done) {
@@ -294,7 +295,9 @@ class TypedTrainer final : public Trainer {
     return job.offer ? job.round % kSketchEvery == 1 : job.absorb;
   }
 
+  // Within a masked round x is this node's alone, and the sketch is told.
   void describe_model(const Job& job, Done& done) {
+    if (job.between && job.mask_group) return;
     const std::span<const S> x = algorithm_->model();
     if (!optimum_.empty())
       done.stats.distance_to_optimum = std::sqrt(squared_distance(x, std::span<const S>(optimum_)));

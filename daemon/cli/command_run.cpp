@@ -225,6 +225,7 @@ Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   TRY_DO(name_node(daemon, config, control));
   TRY_DO(take_keys(config, keys));
   TRY_DO(check_exposure(config, control));
+  TRY_DO(make_masks(config));
   TRY(const DescriptorShares shares, share_out(descriptors_allowed()));
   TRY(daemon.transport, ZmqTransport::bind({.self = node_id(config.node.name),
                                             .listen = control,

@@ -104,14 +104,16 @@ void TrainingThread::copy_model(std::unique_lock<std::mutex>& lock) {
 void TrainingThread::run_next(std::unique_lock<std::mutex>& lock) {
   optim::Job job = std::move(jobs_.front());
   jobs_.pop_front();
-  job.copy = model_wanted_ && job.absorb;
+  // Within a masked round the model is this node's alone.
+  const bool averages = job.absorb && !(job.between && job.mask_group);
+  job.copy = model_wanted_ && averages;
   is_busy_ = true;
   lock.unlock();
   const auto begun = std::chrono::steady_clock::now();
   optim::Done done = trainer_->run(job);
   const auto took = std::chrono::steady_clock::now() - begun;
   const bool was_usual = is_usual(job);
-  const bool averaged = (is_averaged_ || job.absorb || job.adopt) && !job.local;
+  const bool averaged = (is_averaged_ || averages || job.adopt) && !job.local;
   const bool copied = job.copy;
   job = {};  // releases the neighbours' vectors early
   lock.lock();

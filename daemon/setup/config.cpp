@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bindings.h"
+#include "base/masks.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/process/model_file.h"
@@ -268,6 +269,10 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
     config.node.schedule = gossip::schedule_named("pairwise");
   config.stays = reader.flag("stop.stay");
   check_addresses(config, reader);
+  if (config.is_insecure && config.learner.optim.codec.coding.is_masked)
+    reader.mistake("exchange.masks",
+                   "members mask by their keys, and with security.insecure = true they have "
+                   "none; use false, or give the nodes keys");
   check_legality(config.node, config.learner.optim, reader);
   if (config.node.role != gossip::Role::relay)
     check_privacy(config.node.goal, config.learner, reader);
@@ -288,6 +293,11 @@ Result<void> validate_cluster(const Config& config, std::size_t nodes) {
         "{} nodes: data.reference.n = {} makes {} problems, one a node; expected at most {} nodes, "
         "or data.reference.n = {}",
         nodes, problems, problems, problems, nodes);
+  if (config.learner.optim.codec.coding.is_masked && nodes < MaskGroup::kLeast)
+    return fail(
+        "exchange.masks = true: the mean of {} nodes shows each what the other has; expected {} "
+        "nodes or more, or false",
+        nodes, MaskGroup::kLeast);
   std::vector<topology::Site> sites;
   for (std::size_t k = 0; k < nodes; ++k) {
     const std::string name = fmt::format("node-{}", k);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
+
+#include "base/masks.h"
 
 namespace starling::daemon {
 namespace {
@@ -24,6 +27,17 @@ Result<void> check_exposure(const Config& config, const Endpoint& listens) {
   if (config.node.credentials || config.is_insecure || is_loopback(listens)) return {};
   return fail("listen.control = \"{}\": others can reach it, and this node has no keys; {}",
               to_string(listens), kWhatToDo);
+}
+
+Result<void> make_masks(Config& config) {
+  optim::Coding& coding = config.learner.optim.codec.coding;
+  if (!coding.is_masked) return {};
+  if (!config.node.credentials)
+    return fail(
+        "exchange.masks = true: members mask by their keys, and this node has none; give it keys "
+        "with a ticket of starling invite (docs/keys.md), or use false");
+  coding.masks = std::make_shared<Masks>(config.node.credentials->key.curve_secret());
+  return {};
 }
 
 std::optional<std::string> lack_of_keys(const Config& config) {

@@ -1,4 +1,5 @@
-// Exposure: who can reach a node that has no keys, and whether the user wants that.
+// Exposure: who can reach a node that has no keys, and whether the user wants that; and
+// what else asks for keys.
 #pragma once
 
 #include <optional>
@@ -14,6 +15,9 @@ namespace starling::daemon {
 // unless security.insecure is true; with keys that is an error. `listens`: listen.control, looked
 // up.
 Result<void> check_exposure(const Config& config, const Endpoint& listens);
+
+// With exchange.masks: the masks of this node, for its trainer. Without keys that is an error.
+Result<void> make_masks(Config& config);
 
 // For a configuration whose node has no keys yet: that it needs some before it can listen there.
 std::optional<std::string> lack_of_keys(const Config& config);

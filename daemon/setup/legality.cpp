@@ -85,6 +85,16 @@ void check_slices(const gossip::Options& node, const optim::Options& training, R
             training.codec.coding.parts > 1 ? "exchange.parts" : to_string(training.codec)));
 }
 
+// What each node gives is masked only where one sums for all.
+void check_masks(const gossip::Options& node, const optim::Options& training, Reader& reader) {
+  if (training.codec.coding.is_masked && !node.schedule->is_in_slices)
+    reader.mistake("exchange.masks",
+                   fmt::format("in schedule {} each neighbour averages with a node's own "
+                               "vector, which no mask could hide from it; use false, or schedule "
+                               "allreduce",
+                               node.schedule->name));
+}
+
 void check_outer(const gossip::Options& node, const optim::Options& training, Reader& reader) {
   if (training.outer == optim::OuterKind::none) return;
   if (const std::string_view why = training.algorithm->outer_refusal; !why.empty())
@@ -324,6 +334,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   check_optimizer(training, reader);
   check_schedule(node, algorithm, reader);
   check_slices(node, training, reader);
+  check_masks(node, training, reader);
   check_outer(node, training, reader);
   check_local_steps(node, training, reader);
   check_pace(node, training, reader);

@@ -116,7 +116,8 @@ optim::Slot Links::slot(std::uint64_t round, NodeId self, NodeId peer) const {
           .nodes = nodes_,
           .hubs = hubs_.size(),
           .own = place(self),
-          .theirs = place(peer)};
+          .theirs = place(peer),
+          .peer = peer};
 }
 
 void Links::tell_view(Time now, std::uint64_t view, Outbox& out) {

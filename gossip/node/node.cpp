@@ -140,6 +140,7 @@ void NodeParts::settle(Time now) {
   membership.tick(now, outbox);
   agreement.tick(now, members, outbox);
   if (has_news() && neighborhood.is_due(now, members)) follow_members(now);
+  training.masks().follow(members, neighborhood.status().sites.get());
   links.tick(now, outbox);
   if (!has_news() && startup.may_begin(now, members, links)) start_training(now);
   exchange.links_changed(now, links, members, outbox);
@@ -281,6 +282,8 @@ std::vector<std::string> Node::warnings(Time now) const {
   add(parts.strays.warnings(now));
   add(parts.agreement.warnings());
   add(parts.links.refusals());
+  const std::string& no_masks = parts.training.masks().reason();
+  if (parts.phase() == Phase::training && !no_masks.empty()) warnings.push_back(no_masks);
   for (const auto& [kind, count] : parts.outbox.unsendable())
     warnings.push_back(fmt::format(
         "{} {} messages were beyond a limit of the protocol and not sent", count, kind));

@@ -41,6 +41,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.target = options_.goal.target();
   job.offer = goes_on;
   exchange.write_edges(job, around_.links, around_.budget.shortening());
+  job.mask_group = masks_.group();
   job.local = goes_on && !options_.needs.overlaps;
   job.local_steps = pace_.steps(around_.budget.steps());
   job.pace = static_cast<double>(job.local_steps) / static_cast<double>(around_.budget.steps());
@@ -149,6 +150,7 @@ void Training::advance(Time now, Outbox& out) {
     if (!is_pause_wanted_) go_on(now, out);
   } else if (auto answer =
                  around_.exchange.begin_answer(now, around_.links, around_.budget.shortening())) {
+    answer->mask_group = masks_.group();
     run(Errand::answer, *std::move(answer), out);
   } else if (is_round_complete(now)) {
     begin_round(now, around_.exchange.finish_round(now, around_.links, out), true, out);
@@ -211,6 +213,7 @@ bool Training::wind_up(Outbox& out) {
   job.round = exchange.rounds().round() + 1;
   job.absorb = true;
   job.ending = exchange.sessions().ending();
+  job.mask_group = masks_.group();
   job.mix = exchange.take_pairs();
   run(Errand::settle, std::move(job), out);
   return false;

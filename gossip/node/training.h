@@ -20,6 +20,7 @@
 #include "gossip/node/donor.h"
 #include "gossip/node/evaluations.h"
 #include "gossip/node/life.h"
+#include "gossip/node/mask_groups.h"
 #include "gossip/node/pace.h"
 #include "gossip/node/saver.h"
 #include "gossip/options.h"
@@ -43,6 +44,7 @@ class Training {
         around_(around),
         course_(is_relay(options) ? Goal() : options.goal),
         pace_(options.local_steps.pace),
+        masks_(options),
         evaluations_(options.evaluation) {}
 
   // Starts with the round after `round`, the round of an adopted model, or 0. `before`: continues
@@ -75,6 +77,8 @@ class Training {
   Course& course() { return course_; }
   const Course& course() const { return course_; }
   const Pace& pace() const { return pace_; }
+  MaskGroups& masks() { return masks_; }
+  const MaskGroups& masks() const { return masks_; }
 
  private:
   // The round so far.
@@ -101,6 +105,7 @@ class Training {
   Around around_;
   Course course_;
   Pace pace_;
+  MaskGroups masks_;
   bool is_pause_wanted_ = false;
   Company company_ = Company::trains;
   bool is_led_ = true;

@@ -33,10 +33,7 @@ class ExactDiffusion final : public Algorithm<S> {
         flows_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  void follow(const EdgeLives& lives) override {
-    x_.keep(lives);
-    flows_.keep(lives.open);
-  }
+  void follow(const EdgeLives& lives) override { flows_.keep(x_.keep(lives)); }
   Report local(Learner<S>& learner, const RoundSteps& steps) override {
     const std::span<S> x = x_.edit();
     // A refused u is zero, but y is still subtracted: otherwise it would bias the other nodes.

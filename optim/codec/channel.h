@@ -123,12 +123,16 @@ class Channel {
 // the edge, and in slices of each message between two nodes.
 inline std::size_t vector_bytes(const WireForm& form, std::size_t vectors) {
   const std::size_t numbers = vectors * count_of(form.segments);
-  if (form.coding.in_slices) return kSliceHead + bytes_limit(*form.format, (numbers + 1) / 2);
+  const std::size_t slice = (numbers + 1) / 2;
+  if (form.coding.is_masked) return kSliceHead + kMaskedHead + kMaskedWidth * (slice + 1);
+  if (form.coding.in_slices) return kSliceHead + bytes_limit(*form.format, slice);
   return form.remembers() ? Channel<float>(form, vectors).bytes(2)
                           : bytes_limit(*form.format, numbers);
 }
-// The most bytes of a message of so many vectors.
+// The most bytes of a message of so many vectors: a masked slice of the only hub holds all numbers.
 inline std::size_t bytes_limit(const WireForm& form, std::size_t vectors) {
+  if (form.coding.is_masked)
+    return kSliceHead + kMaskedHead + kMaskedWidth * (vectors * count_of(form.segments) + 1);
   return form.coding.is_of_differences() ? Channel<float>(form, vectors).bytes_limit()
                                          : vector_bytes(form, vectors);
 }

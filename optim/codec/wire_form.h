@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/masks.h"
 #include "base/result.h"
 #include "optim/codec/compressor.h"
 #include "optim/codec/format.h"
@@ -24,6 +26,12 @@ struct Coding {
   bool is_chosen = false;
   // A message holds one slice, without a compressor or parts; see combine/slices.h.
   bool in_slices = false;
+  // With slices: what a node gives of its vector is masked, so that only the sum over all can be
+  // read; see combine/masked_parts.h. By these, which the caller makes, one for each trainer.
+  bool is_masked = false;
+  std::shared_ptr<Masks> masks = {};
+  // With masks: the part of a full averaging step that a model moves (Needs::mixing_share).
+  double share = 1;
 
   // Whether messages are of differences to what the peer has decoded before.
   bool is_of_differences() const { return compressor != nullptr || parts > 1 || is_chosen; }
@@ -46,6 +54,9 @@ inline std::size_t count_of(std::span<const Segment> segments) {
 
 // Bytes before the numbers of a message in slices.
 inline constexpr std::size_t kSliceHead = 8;
+// Of a masked part: the bytes after that and before its numbers, and of each number; one number
+// more shows whether masks have cancelled.
+inline constexpr std::size_t kMaskedHead = 8, kMaskedWidth = 8;
 
 struct WireForm {
   // Of vectors, of an edge's first vector and of segments that are whole. Null: that of the model's

@@ -33,22 +33,29 @@ Average<S>::Average(std::span<const S> s, std::shared_ptr<BufferPool> pool, cons
       reach_(aggregation),
       compares_(form.coding.parts == 1),
       channel_(channel_of<S>(form, s.size())) {
-  if (form.coding.in_slices) slices_.emplace(*form.format, s.size());
+  if (form.coding.in_slices) slices_.emplace(form, s.size());
 }
 
 template <class S>
-void Average<S>::keep(const EdgeLives& lives) {
+std::vector<std::uint64_t> Average<S>::keep(const EdgeLives& lives) {
   reach_.keep(lives.open);
-  if (!channel_ && !slices_) return;
-  std::vector<std::uint64_t> edges(lives.open.begin(), lives.open.end());
+  const std::vector<std::uint64_t> open(lives.open.begin(), lives.open.end());
+  if (!channel_ && !slices_) return open;
+  std::vector<std::uint64_t> edges = open;
   edges.insert(edges.end(), lives.ending.begin(), lives.ending.end());
   if (channel_) channel_->keep(edges);
-  if (slices_) slices_->keep(edges);
+  if (!slices_) return open;
+  slices_->keep(edges, lives.mask_group);
+  return slices_->counted(open);
 }
 
 template <class S>
 Offer Average<S>::offer(std::span<const EdgePlace> to) {
-  if (slices_) return {.of_edge = slices_->offer(to, s_, wire_)};
+  if (slices_) {
+    Offer offer{.of_edge = slices_->offer(to, s_, wire_)};
+    offer.problem = slices_->problem();
+    return offer;
+  }
   if (!channel_) return {.vector = sent_ = encode(*format_, s_, wire_), .reach = reach_.told()};
   Offer offer{.reach = reach_.told()};
   for (const EdgePlace& place : to)
@@ -148,13 +155,16 @@ MixResult Average<S>::absorb_slices(std::span<const MixTerm> terms, const Counts
   MixResult result;
   for (std::size_t place = 0; place < terms.size(); ++place) {
     const MixTerm& term = terms[place];
-    std::optional<Count> count;
-    if (term.pair % 2 == 0 && counts) {
-      MixTerm spanned = {.peer = term.peer, .weight = term.weight, .theirs = {}, .edge = term.edge};
-      spanned.span = slices_->span_of(term);
-      count = counts(spanned);
-    }
-    const auto taken = slices_->take(term, s_.edit(), count ? &*count : nullptr);
+    const auto [life, weight, own_span, their_span] = slices_->spans(term);
+    const auto count_of = [&](double span) -> std::optional<Count> {
+      if (!counts || life == 0) return std::nullopt;
+      MixTerm spanned = {.peer = term.peer, .weight = weight, .theirs = {}, .edge = life};
+      spanned.span = span;
+      return counts(spanned);
+    };
+    const auto own = count_of(own_span), theirs = count_of(their_span);
+    const auto taken = slices_->take(
+        term, s_.edit(), {.own = own ? &*own : nullptr, .theirs = theirs ? &*theirs : nullptr});
     if (!taken.is_sound) result.rejections.push_back({term.peer, "encoding"});
     if (!taken.distance) continue;
     result.distances.push_back({term.peer, *taken.distance});

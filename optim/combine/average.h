@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct Offer {
   Payload vector = {};
   std::vector<EdgeOffer> of_edge = {};
   CodecReport codec = {};
-  double reach = 0;  // see reach.h
+  double reach = 0;          // see reach.h
+  std::string problem = {};  // for people: why it holds less than it should; empty: it does not
 };
 
 // s, encoded for one edge.
@@ -53,6 +55,7 @@ CodecReport report_of(const Channel<S>& channel) {
 struct EdgeLives {
   std::span<const std::uint64_t> open;
   std::span<const std::uint64_t> ending = {};
+  std::shared_ptr<const MaskGroup> mask_group = {};  // see Job::mask_group
 };
 
 template <class S>
@@ -67,12 +70,14 @@ class Average {
   // The numbers, to be changed. Payloads that were sent do not change.
   std::span<S> edit() { return s_.edit(); }
 
-  // Forgets what is remembered of other edges.
-  void keep(const EdgeLives& lives);
+  // Forgets what is remembered of other edges. Returns the lives under which pairs are counted:
+  // those of the open edges, or with masks one for all (slices.h).
+  std::vector<std::uint64_t> keep(const EdgeLives& lives);
   // s for the wire. `to`: the edges that get it, if each has a vector of its own.
   Offer offer(std::span<const EdgePlace> to);
 
   using Count = FlowCount<S>;
+  // Of a term under one of the lives that keep() returned.
   using Counts = std::function<std::optional<Count>(const MixTerm&)>;
   // REQUIRES an earlier offer, and terms with `own`. What nothing but a term holds is overwritten.
   MixResult absorb(std::span<const MixTerm> terms, const Counts& counts = {});

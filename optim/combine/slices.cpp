@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "base/check.h"
 #include "base/prng.h"
-#include "optim/codec/codec.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
@@ -17,6 +18,8 @@ namespace {
 using Word = std::uint64_t;
 static_assert(sizeof(Word) == kSliceHead);
 constexpr Word kNoMean = 0, kMean = 1;
+// With masks: a part without numbers. And of a mean this bit; the others are those of its span.
+constexpr Word kNoPart = 0, kMaskedMean = Word{1} << 63;
 
 constexpr std::size_t kSliceTile = 1024;
 
@@ -25,6 +28,15 @@ Word count_hash(const Slot& slot, std::size_t from, std::size_t to) {
   Word hash = mix64(slot.round);
   for (const std::size_t item : {slot.nodes, slot.hubs, from, to}) hash = mix64(hash ^ item);
   return hash;
+}
+
+std::uint64_t life_of(const MaskGroup& group, std::uint64_t era) {
+  return mix64(group.word() ^ mix64(era));
+}
+
+template <class S>
+Word masked_hash(const Slot& slot, const MaskedRound<S>& given, std::size_t from, std::size_t to) {
+  return mix64(count_hash(slot, from, to) ^ life_of(*given.group, given.era));
 }
 
 // A message of the word and so many bytes, which `write` writes, in a buffer for `most` bytes.
@@ -47,6 +59,10 @@ Word word_of(const Payload& message) {
   return word;
 }
 
+double span_of_word(Word word) {
+  return std::bit_cast<double>(word & ~kMaskedMean);
+}
+
 // The numbers of a message.
 template <class S>
 VectorReader<S> reader_of(const Format& format, const Payload& message) {
@@ -55,13 +71,36 @@ VectorReader<S> reader_of(const Format& format, const Payload& message) {
   return reader;
 }
 
+// Null: there is none.
+template <class Edges>
+auto find_in(Edges& edges, std::uint64_t edge, std::uint64_t number)
+    -> decltype(&edges.begin()->second.begin()->second) {
+  const auto on_edge = edges.find(edge);
+  if (on_edge == edges.end()) return nullptr;
+  const auto found = on_edge->second.find(number);
+  return found == on_edge->second.end() ? nullptr : &found->second;
+}
+
 }  // namespace
 
 template <class S>
-void Slices<S>::keep(std::span<const std::uint64_t> edges) {
+Slices<S>::Slices(const WireForm& form, std::size_t size)
+    : format_(form.format), size_(size), share_(form.coding.share) {
+  if (form.coding.is_masked) masked_.emplace(form.coding.masks);
+}
+
+// What was given over an edge that ends may have been counted by one end only.
+template <class S>
+void Slices<S>::keep(std::span<const std::uint64_t> edges, std::shared_ptr<const MaskGroup> group) {
+  bool is_lost = false;
   std::erase_if(edges_, [&](const auto& item) {
-    return std::ranges::find(edges, item.first) == edges.end();
+    if (std::ranges::find(edges, item.first) != edges.end()) return false;
+    for (const auto& [number, parts] : item.second) is_lost = is_lost || parts.given != nullptr;
+    return true;
   });
+  if (!masked_) return;
+  masked_->follow(std::move(group));
+  if (is_lost) masked_->lose();
 }
 
 template <class S>
@@ -72,9 +111,11 @@ typename Slices<S>::Range Slices<S>::slice(const Slot& slot, std::size_t place) 
   return {first, (turn + 1) * size_ / slot.hubs - first};
 }
 
+// The same for parts and means, so that they take turns in buffers.
 template <class S>
 std::size_t Slices<S>::most_bytes(const Slot& slot) const {
-  return format_->width * (size_ / std::max<std::size_t>(slot.hubs, 1) + 1);
+  const std::size_t numbers = size_ / std::max<std::size_t>(slot.hubs, 1) + 1;
+  return masked_ ? MaskedParts<S>::bytes(numbers) : format_->width * numbers;
 }
 
 template <class S>
@@ -83,11 +124,17 @@ bool Slices<S>::holds(const Payload& message, Range range) const {
 }
 
 template <class S>
-typename Slices<S>::Parts* Slices<S>::find(std::uint64_t edge, std::uint64_t number) {
-  const auto on_edge = edges_.find(edge);
-  if (on_edge == edges_.end()) return nullptr;
-  const auto found = on_edge->second.find(number);
-  return found == on_edge->second.end() ? nullptr : &found->second;
+bool Slices<S>::holds_part(const Payload& message, Range range) const {
+  if (!masked_) return holds(message, range);
+  return message.size() == sizeof(Word) + MaskedParts<S>::bytes(range.count);
+}
+
+template <class S>
+bool Slices<S>::is_mean(const Payload& message) const {
+  if (message.size() < sizeof(Word)) return false;
+  const Word word = word_of(message);
+  if (!masked_) return word == kMean;
+  return (word & kMaskedMean) != 0 && std::isfinite(span_of_word(word));
 }
 
 // ---------------------------------------------------------------- messages
@@ -100,19 +147,38 @@ Payload Slices<S>::part(const Slot& slot, std::span<const S> s, BufferPool& pool
       [&](std::byte* wire) { write_numbers(*format_, s.subspan(first, count), wire); });
 }
 
+// A member of the group alone gets numbers: the masks are of those who take part.
+template <class S>
+Payload Slices<S>::masked_part(const Parts& parts, BufferPool& pool) {
+  const Slot& slot = parts.slot;
+  if (!parts.given) return word_alone(kNoPart);
+  const auto [first, count] = slice(slot, slot.theirs);
+  return message_of(masked_hash(slot, *parts.given, slot.own, slot.theirs),
+                    MaskedParts<S>::bytes(count), most_bytes(slot), pool, [&](std::byte* wire) {
+                      masked_->write(*parts.given, slot.peer, first, count, wire);
+                    });
+}
+
 template <class S>
 std::vector<EdgeOffer> Slices<S>::offer(std::span<const EdgePlace> to, std::span<const S> s,
                                         BufferPool& pool) {
   std::vector<EdgeOffer> offers(to.size());
   std::vector<EdgeOffer*> means;
+  const auto is_part = [](const EdgePlace& place) { return place.number % 2 == 1; };
+  std::shared_ptr<const MaskedRound<S>> given;
+  if (const auto first = std::ranges::find_if(to, is_part); masked_ && first != to.end())
+    given = masked_->begin(first->slot.round, s);
   for (std::size_t k = 0; k < to.size(); ++k) {
+    const Slot& slot = to[k].slot;
     offers[k] = {.edge = to[k].edge, .payload = {}, .number = to[k].number};
-    if (to[k].number % 2 == 0) {
+    if (!is_part(to[k])) {
       means.push_back(&offers[k]);
-    } else {
-      edges_[to[k].edge][to[k].number] = {.slot = to[k].slot};
-      offers[k].payload = part(to[k].slot, s, pool);
+      continue;
     }
+    Parts& parts = edges_[to[k].edge][to[k].number];
+    parts = {.slot = slot};
+    if (given && given->group->find(slot.peer)) parts.given = given;
+    offers[k].payload = masked_ ? masked_part(parts, pool) : part(slot, s, pool);
   }
   if (!means.empty()) offer_means(means, to.front().slot.round, s, pool);
   return offers;
@@ -121,8 +187,10 @@ std::vector<EdgeOffer> Slices<S>::offer(std::span<const EdgePlace> to, std::span
 template <class S>
 bool Slices<S>::counts_alike(const Parts& parts) const {
   const Slot& slot = parts.slot;
-  return parts.has_come && holds(parts.theirs, slice(slot, slot.own)) &&
-         word_of(parts.theirs) == count_hash(slot, slot.theirs, slot.own);
+  if (!parts.has_come || !holds_part(parts.theirs, slice(slot, slot.own))) return false;
+  const Word word = word_of(parts.theirs);
+  if (!masked_) return word == count_hash(slot, slot.theirs, slot.own);
+  return parts.given && word == masked_hash(slot, *parts.given, slot.theirs, slot.own);
 }
 
 // The parts of a round are cut alike, also where members have come or gone since then. Means again,
@@ -133,12 +201,13 @@ void Slices<S>::offer_means(std::span<EdgeOffer*> offers, std::uint64_t round, s
   std::vector<Source> from;
   for (EdgeOffer* offer : offers) {
     offer->payload = word_alone(kNoMean);
-    Parts* parts = find(offer->edge, offer->number - 1);
+    Parts* parts = find_in(edges_, offer->edge, offer->number - 1);
     if (parts && parts->slot.round == round && counts_alike(*parts)) from.push_back({offer, parts});
   }
   while (!from.empty()) {
-    const Payload message = mean(from, s, pool);
+    const Payload message = masked_ ? masked_mean(from, s, pool) : mean(from, s, pool);
     const auto is_lost = [](const Source& source) { return !std::isfinite(source.squared); };
+    if (message.empty()) return;
     if (std::erase_if(from, is_lost) > 0) continue;
     for (const auto& [offer, parts, squared] : from) {
       offer->payload = message;
@@ -180,21 +249,62 @@ Payload Slices<S>::mean(std::span<Source> from, std::span<const S> s, BufferPool
   return message;
 }
 
+// Nothing unless the part of every member has come, each from a node of its own, and their masks
+// have cancelled. Parts of one round are of one group.
+template <class S>
+Payload Slices<S>::masked_mean(std::span<Source> from, std::span<const S> s,
+                               BufferPool& pool) const {
+  const Slot& slot = from.front().parts->slot;
+  const std::size_t members = from.front().parts->given->group->members().size();
+  if (from.size() + 1 != members) return {};
+  const auto [first, count] = slice(slot, slot.own);
+  std::vector<const Payload*> parts;
+  double span = 0;
+  for (const Source& source : from) {
+    parts.push_back(&source.parts->theirs);
+    span = std::max(span, source.parts->span);
+  }
+  const auto sums = sum_of_parts(parts, sizeof(Word), count);
+  if (!sums) return {};
+  const double n = static_cast<double>(members);
+  double squared = 0;
+  auto lack = std::make_shared<std::vector<S>>(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const double own = static_cast<double>(s[first + k]), mean = ((*sums)[k] + own) / n;
+    squared += (mean - own) * (mean - own);
+    (*lack)[k] = static_cast<S>(mean);
+  }
+  const Word word = kMaskedMean | std::bit_cast<Word>(span);
+  Payload message = message_of(
+      word, count * format_->width, most_bytes(slot), pool,
+      [&](std::byte* wire) { write_numbers<S>(*format_, std::span<const S>(*lack), wire); });
+  // What others read is what is subtracted.
+  std::vector<S> scratch(count);
+  const std::span<const S> told = reader_of<S>(*format_, message).next(scratch);
+  for (std::size_t k = 0; k < count; ++k)
+    (*lack)[k] = static_cast<S>((*sums)[k] / (n - 1) - static_cast<double>(told[k]));
+  for (Source& source : from) {
+    source.squared = 2 * n / (n - 1) * squared;
+    source.parts->lack = lack;
+  }
+  return message;
+}
+
 // ---------------------------------------------------------------- pairs
 
 // s += gain (more - less), and the flow += factor (more - less). Where s is `less` and the gain 1,
-// s becomes `more` to the last bit.
+// s becomes `more` to the last bit. Without `less` it is 0.
 template <class S>
-void Slices<S>::add(Range range, const Payload& more, const Payload& less, Gains gains,
+void Slices<S>::add(Range range, Numbers more, std::optional<Numbers> less, Gains gains,
                     std::span<S> s, const Count* count) const {
-  std::array<S, kSliceTile> more_scratch, less_scratch;
-  VectorReader<S> plus = reader_of<S>(*format_, more), minus = reader_of<S>(*format_, less);
+  std::array<S, kSliceTile> more_scratch, less_scratch{};
   const std::size_t counted = count ? s.size() - count->flow.size() : s.size();
   const S g = static_cast<S>(gains.model), factor = static_cast<S>(gains.flow);
   for (std::size_t start = 0; start < range.count; start += kSliceTile) {
     const std::size_t size = std::min(kSliceTile, range.count - start), at = range.first + start;
-    const std::span<const S> a = plus.next(std::span(more_scratch).first(size));
-    const std::span<const S> b = minus.next(std::span(less_scratch).first(size));
+    const std::span<S> room = std::span(less_scratch).first(size);
+    const std::span<const S> a = more.next(std::span(more_scratch).first(size));
+    const std::span<const S> b = less ? less->next(room) : room;
     S* const to = s.data() + at;
     if (g == S{1})
       for (std::size_t k = 0; k < size; ++k) to[k] = a[k] + (to[k] - b[k]);
@@ -206,49 +316,125 @@ void Slices<S>::add(Range range, const Payload& more, const Payload& less, Gains
   }
 }
 
+// What a hub lacks to what it has given away: of the others' parts, or with masks D.
 template <class S>
-typename Slices<S>::Taken Slices<S>::take(const MixTerm& term, std::span<S> s, const Count* count) {
+void Slices<S>::add_own(const Parts& taken, const MixTerm& term, Gains gains, std::span<S> s,
+                        const Count* count) const {
+  const Range range = slice(taken.slot, taken.slot.own);
+  if (!masked_) {
+    const Numbers theirs = reader_of<S>(*format_, taken.theirs);
+    return add(range, theirs, reader_of<S>(*format_, term.own), gains, s, count);
+  }
+  if (!taken.lack) return;
+  const Payload lack(taken.lack, std::as_bytes(std::span(*taken.lack)));
+  add(range, Numbers(native(), lack), std::nullopt, gains, s, count);
+}
+
+template <class S>
+void Slices<S>::add_theirs(const Parts& taken, const MixTerm& term, Gains gains, std::span<S> s,
+                           const Count* count) const {
+  const Range range = slice(taken.slot, taken.slot.theirs);
+  const Numbers mean = reader_of<S>(*format_, term.theirs);
+  if (!masked_) return add(range, mean, reader_of<S>(*format_, taken.own), gains, s, count);
+  const std::span<const S> given =
+      std::span(taken.given->numbers).subspan(range.first, range.count);
+  const Payload own(taken.given, std::as_bytes(given));
+  add(range, mean, Numbers(native(), own), gains, s, count);
+}
+
+template <class S>
+const Format& Slices<S>::native() {
+  return *format_named(sizeof(S) == sizeof(float) ? "f32" : "f64");
+}
+
+// One that is not finite is no mean of an honest peer's, who has counted nothing then.
+template <class S>
+bool Slices<S>::is_finite_mean(const Payload& message, Range range) const {
+  if (!holds(message, range)) return false;
+  std::array<S, kSliceTile> scratch;
+  VectorReader<S> reader = reader_of<S>(*format_, message);
+  for (std::size_t start = 0; start < range.count; start += kSliceTile) {
+    const std::span<S> room = std::span(scratch).first(std::min(kSliceTile, range.count - start));
+    if (!std::isfinite(squared_norm(reader.next(room)))) return false;
+  }
+  return true;
+}
+
+template <class S>
+void Slices<S>::take_part(const MixTerm& term, Parts& parts) {
+  parts.theirs = term.theirs;
+  parts.has_come = true;
+  parts.span = term.span;
+  if (!masked_)
+    parts.own = term.own;
+  else if (holds_part(parts.theirs, slice(parts.slot, parts.slot.own)))
+    masked_->hear(era_of(parts.theirs, sizeof(Word)));
+}
+
+template <class S>
+typename Slices<S>::Taken Slices<S>::take(const MixTerm& term, std::span<S> s,
+                                          const Counts& counts) {
   const bool are_parts = term.pair % 2 == 1;
-  Parts* const parts = find(term.edge, are_parts ? term.pair : term.pair - 1);
+  Parts* const parts = find_in(edges_, term.edge, are_parts ? term.pair : term.pair - 1);
   if (!parts || term.theirs.size() < sizeof(Word)) return {.is_sound = false};
   if (are_parts) {
-    parts->own = term.own;
-    parts->theirs = term.theirs;
-    parts->has_come = true;
-    parts->span = term.span;
+    take_part(term, *parts);
     return {};
   }
   const Parts taken = std::move(*parts);
   std::map<std::uint64_t, Parts>& on_edge = edges_.at(term.edge);
   on_edge.erase(on_edge.begin(), on_edge.find(term.pair + 1));
-  if (!taken.has_come) return {.is_sound = false};
-  const Slot& slot = taken.slot;
-  const Range own = slice(slot, slot.own), theirs = slice(slot, slot.theirs);
-  const double nodes = static_cast<double>(slot.nodes), gain = term.weight * nodes;
-  const double factor = count ? count->factor * nodes : 0;
-  if (term.weight > 0 && word_of(term.own) == kMean)
-    add(own, taken.theirs, term.own, {gain, factor}, s, count);
-  if (word_of(term.theirs) != kMean) return {.distance = taken.distance};
-  // One that is not finite is no mean of an honest peer's, who has counted nothing then.
-  std::array<S, kSliceTile> scratch;
-  bool is_sound = holds(term.theirs, theirs);
-  if (is_sound) {
-    VectorReader<S> reader = reader_of<S>(*format_, term.theirs);
-    for (std::size_t start = 0; start < theirs.count && is_sound; start += kSliceTile)
-      is_sound = std::isfinite(squared_norm(
-          reader.next(std::span(scratch).first(std::min(kSliceTile, theirs.count - start)))));
-  }
-  if (is_sound && term.weight > 0) add(theirs, term.theirs, taken.own, {gain, factor}, s, count);
+  return taken.has_come ? take_means(term, taken, s, counts) : Taken{.is_sound = false};
+}
+
+template <class S>
+typename Slices<S>::Taken Slices<S>::take_means(const MixTerm& term, const Parts& taken,
+                                                std::span<S> s, const Counts& counts) {
+  const double nodes = static_cast<double>(taken.slot.nodes),
+               gain = share(term, taken.slot) * nodes;
+  const auto gains = [&](const Count* count) -> Gains {
+    return {gain, count ? count->factor * nodes : 0};
+  };
+  const bool gave = is_mean(term.own), gets = is_mean(term.theirs);
+  if (masked_ && (gave || gets) && !(gain > 0)) masked_->lose();
+  if (gave && gain > 0) add_own(taken, term, gains(counts.own), s, counts.own);
+  if (!gets) return {.distance = taken.distance};
+  const bool is_sound = (!masked_ || taken.given) &&
+                        is_finite_mean(term.theirs, slice(taken.slot, taken.slot.theirs));
+  if (is_sound && gain > 0) add_theirs(taken, term, gains(counts.theirs), s, counts.theirs);
   return {.distance = taken.distance, .is_sound = is_sound};
 }
 
 template <class S>
-double Slices<S>::span_of(const MixTerm& term) const {
-  if (term.pair % 2 == 1) return 0;
-  const auto on_edge = edges_.find(term.edge);
-  if (on_edge == edges_.end()) return 0;
-  const auto found = on_edge->second.find(term.pair - 1);
-  return found == on_edge->second.end() ? 0 : found->second.span;
+typename Slices<S>::Spans Slices<S>::spans(const MixTerm& term) const {
+  if (term.pair % 2 == 1) return {};
+  const Parts* const parts = find_in(edges_, term.edge, term.pair - 1);
+  if (!parts) return {};
+  if (!masked_)
+    return {.life = term.edge, .weight = term.weight, .own = parts->span, .theirs = parts->span};
+  if (!parts->given) return {};
+  const auto told = [this](const Payload& message) {
+    return is_mean(message) ? span_of_word(word_of(message)) : 0;
+  };
+  return {.life = life_of(*parts->given->group, parts->given->era),
+          .weight = share(term, parts->slot),
+          .own = told(term.own),
+          .theirs = told(term.theirs)};
+}
+
+template <class S>
+std::vector<std::uint64_t> Slices<S>::counted(std::span<const std::uint64_t> edges) const {
+  if (!masked_) return {edges.begin(), edges.end()};
+  const auto group = masked_->group();
+  if (!group) return {};
+  return {life_of(*group, masked_->era())};
+}
+
+// Both ends leave a pair of weight 0 out.
+template <class S>
+double Slices<S>::share(const MixTerm& term, const Slot& slot) const {
+  if (!masked_ || !(term.weight > 0)) return term.weight;
+  return share_ / static_cast<double>(slot.nodes);
 }
 
 template class Slices<float>;

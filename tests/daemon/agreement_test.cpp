@@ -59,6 +59,7 @@ std::map<std::string, Other> others() {
       {"exchange.codec", {"f64"}},
       {"exchange.aggregation", {"clip"}},
       {"exchange.liars", {"2"}},
+      {"exchange.masks", {"true", {{"exchange.schedule", "allreduce"}}}},
       {"exchange.parts", {"4", {{"optim.algorithm", "ed"}}}},
       {"exchange.overlap", {"true", {{"optim.algorithm", "ed"}, {"exchange.parts", "2"}}}},
       {"topology.kind", {"torus"}},

@@ -98,6 +98,36 @@ TEST_CASE("Where rounds must have equally many steps the nodes do not choose how
   CHECK(verdict(with({{"model.kind", "external"}})).empty());
 }
 
+TEST_CASE("Only what one node sums for all is masked and only between nodes with keys") {
+  for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
+    const std::string name(schedule.name);
+    CAPTURE(name);
+    const std::vector<std::pair<std::string, std::string>> keys = {{"exchange.schedule", name},
+                                                                   {"exchange.masks", "true"}};
+    if (!schedule.is_in_slices) refuses(keys, "in schedule " + name, "schedule allreduce");
+    CHECK(verdict(keys).empty() == schedule.is_in_slices);
+  }
+  refuses({{"exchange.schedule", "allreduce"},
+           {"exchange.masks", "true"},
+           {"security.insecure", "true"}},
+          "mask by their keys", "use false");
+  for (const optim::AlgorithmRow& row : optim::algorithms()) {
+    CAPTURE(std::string(row.name));
+    const auto verdict_with = [&](const char* masks) {
+      return verdict({{"optim.algorithm", std::string(row.name)},
+                      {"exchange.schedule", "allreduce"},
+                      {"exchange.masks", masks}});
+    };
+    CHECK(verdict_with("true") == verdict_with("false"));
+  }
+  for (const std::string rule : {"clip", "trim"})
+    refuses({{"exchange.schedule", "allreduce"},
+             {"exchange.masks", "true"},
+             {"exchange.aggregation", rule}},
+            "shows no node the whole vector", "mean");
+  refuses({{"exchange.masks", "maybe"}}, "exchange.masks", "true");
+}
+
 TEST_CASE("Nodes take unequal steps only where the limit stays what they weigh") {
   for (const optim::AlgorithmRow& row : optim::algorithms())
     for (const std::string weight : {"nodes", "samples", "steps"})

@@ -179,18 +179,36 @@ std::vector<std::string> channel_seeds() {
 
 // ---------------------------------------------------------------- slices
 
+KeyPair key_of(std::uint64_t member) {
+  Secret seed(kKeyBytes);
+  seed.bytes()[0] = static_cast<std::byte>(member + 1);
+  return KeyPair(seed);
+}
+
+std::shared_ptr<const MaskGroup> group_of_three() {
+  std::vector<MaskMember> members;
+  for (std::uint64_t member = 0; member < 3; ++member)
+    members.push_back({NodeId{member}, 1, *curve_key(key_of(member).public_key())});
+  return std::make_shared<const MaskGroup>(7, NodeId{0}, std::move(members));
+}
+
 // Three nodes that all sum; the messages of both neighbours come from outside.
 template <class S>
-void sum_slices(const Format& format, Input& in) {
+void sum_slices(const Format& format, bool is_masked, Input& in) {
   constexpr std::size_t kSize = 10;
   const std::vector<std::uint64_t> edges = {1, 2};
-  Slices<S> slices(format, kSize);
+  WireForm form{.format = &format};
+  form.coding.in_slices = true;
+  form.coding.is_masked = is_masked;
+  if (is_masked) form.coding.masks = std::make_shared<Masks>(key_of(0).curve_secret());
+  Slices<S> slices(form, kSize);
+  if (is_masked) slices.keep(edges, group_of_three());
   BufferPool pool;
   std::vector<S> s(kSize, S{1});
   for (std::uint64_t round = 1; !in.empty() && round < 4; ++round) {
     std::vector<EdgePlace> parts, means;
     for (const std::uint64_t edge : edges) {
-      const Slot slot{round, 3, 3, 0, edge};
+      const Slot slot{round, 3, 3, 0, edge, NodeId{edge}};
       parts.push_back({.edge = edge, .number = 2 * round - 1, .slot = slot});
       means.push_back({.edge = edge, .number = 2 * round, .slot = slot});
     }
@@ -208,7 +226,7 @@ void sum_slices(const Format& format, Input& in) {
                      .edge = own.edge,
                      .span = 1,
                      .pair = own.number},
-                    s, nullptr);
+                    s, {});
       }
   }
 }
@@ -216,13 +234,16 @@ void sum_slices(const Format& format, Input& in) {
 void run_slices(Bytes input) {
   Input in(input);
   const Format& format = formats()[in.below(formats().size())];
-  in.flag() ? sum_slices<double>(format, in) : sum_slices<float>(format, in);
+  const bool is_double = in.flag(), is_masked = in.flag();
+  is_double ? sum_slices<double>(format, is_masked, in) : sum_slices<float>(format, is_masked, in);
 }
 
 std::vector<std::string> slice_seeds() {
   std::vector<std::string> seeds;
   for (std::size_t k = 0; k < formats().size(); ++k)
-    for (char how = 0; how < 4; ++how) seeds.push_back(seed_of({static_cast<char>(k), 0, how}, 30));
+    for (char how = 0; how < 4; ++how)
+      for (char masked = 0; masked < 2; ++masked)
+        seeds.push_back(seed_of({static_cast<char>(k), 0, masked, how}, 60));
   return seeds;
 }
 

@@ -67,7 +67,7 @@ declare -A files=(
 # Header pattern, then the files that may include it.
 heavy=(
   'msgpack'               '^gossip/wire/(archives\.h|wire\.cpp)$'
-  'sodium'                '^base/(secret|keys|key_stream|base64url)\.cpp$'
+  'sodium'                '^base/(secret|keys|key_stream|masks|base64url)\.cpp$'
   'boost/program_options' '^base/(ini|command_line)\.cpp$'
   'spdlog'                '^daemon/process/log\.cpp$'
   'zmq'                   '^daemon/process/(zmq_transport|wire|zap_handler|lock_test)\.(cpp|h)$'

@@ -152,6 +152,30 @@ TEST_CASE("The command that up prints adds a node to its fleet and the key goes 
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
+TEST_CASE("Nodes that mask what they give train to a goal") {
+  const std::string folder = fresh_folder("masks");
+  const std::string masks =
+      " --exchange.schedule=allreduce --exchange.masks=true --listen.http=127.0.0.1:0 " + kSmall;
+  const testing::Outcome trained =
+      testing::run("up -n 4 --json --stop.accuracy=.7 --stop.rounds=2000" + masks, folder);
+  CAPTURE(trained.err);
+  REQUIRE(trained.exit_code == 0);
+  const nlohmann::json summary = nlohmann::json::parse(trained.out);
+  CAPTURE(trained.out);
+  REQUIRE(summary["nodes"].size() == 4);
+  // Alone each would be elsewhere.
+  for (const nlohmann::json& node : summary["nodes"]) {
+    CHECK(node["accuracy"].get<double>() >= .7);
+    CHECK(node["distance"].get<double>() < .01);
+  }
+  const testing::Outcome few = testing::run("up -n 2" + masks, folder);
+  CHECK(few.exit_code == 2);
+  CHECK(few.err.find("the mean of 2 nodes shows each what the other has") != std::string::npos);
+  const testing::Outcome keyless = testing::run("run" + masks, folder);
+  CHECK(keyless.exit_code == 2);
+  CHECK(keyless.err.find("exchange.masks = true: members mask by their keys") != std::string::npos);
+}
+
 TEST_CASE("Nodes meet by authorized keys alone") {
   const std::string folder = fresh_folder("authorized");
   std::string lines = "# NAME KEY\n";

@@ -146,6 +146,10 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   setup.algorithm_reason = config.algorithm_reason;
   setup.outer = config.learner.optim.outer;
   TRY(setup.seeds, read_seeds(line, setup.options.seed));
+  if (config.learner.optim.codec.coding.is_masked)
+    return fail(
+        "exchange.masks = true: members mask by their keys, and simulated nodes have none; "
+        "expected false");
   TRY_DO(validate_cluster(config, setup.options.nodes));
   TRY_DO(add_trainers(setup, config, settings.is_default("node.seed")));
   for (const std::string& doubt : doubts(config, simulation_schema())) log::warning("{}", doubt);
