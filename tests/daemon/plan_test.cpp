@@ -223,6 +223,16 @@ TEST_CASE("A plan counts the vectors that each schedule sends") {
   CHECK(json::parse(*pairs)["schedule"] == "pairwise");
 }
 
+TEST_CASE("A plan counts masked parts with eight bytes a number") {
+  for (const auto& [codec, vectors] : std::map<std::string, double>{
+           {"f32", 3 * 7.0 / 8}, {"f64", 2 * 7.0 / 8}, {"bf16", 5 * 7.0 / 8}}) {
+    const auto text = plan(Words{"-n", "8", "--exchange.schedule=allreduce",
+                                 "--exchange.masks=true", "--exchange.codec=" + codec, "--json"});
+    REQUIRE(text.has_value());
+    CHECK(json::parse(*text)["vectors_per_round"] == vectors);
+  }
+}
+
 TEST_CASE("A plan of allreduce is of a complete graph") {
   const auto text = plan(Words{"-n", "8", "--exchange.schedule=allreduce", "--json"});
   REQUIRE(text.has_value());

@@ -66,7 +66,7 @@ Result<void> read_settings(const CommandLine& line, Question& question) {
   Reader reader(settings);
   question.topology = topology::read_options(reader);
   question.codec = read_codec_plan(reader);
-  question.traffic = read_traffic_plan(reader);
+  question.traffic = read_traffic_plan(reader, question.codec.form.format->width);
   const auto is_hidden = [](const topology::Site& site) { return site.is_hidden; };
   question.traffic.hidden = static_cast<int>(std::ranges::count_if(question.sites, is_hidden));
   if (question.traffic.schedule->is_in_slices &&
