@@ -2,15 +2,10 @@
 // sends; see lies.h.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <utility>
+#include <cstddef>
 #include <vector>
 
-#include "base/payload.h"
-#include "optim/codec/format.h"
+#include "sim/falsifier.h"
 #include "sim/lies.h"
 #include "sim/world.h"
 
@@ -25,29 +20,12 @@ class Liar {
   Liar& operator=(const Liar&) = delete;
 
  private:
-  using Vector = LieScene::Vector;
-  // A vector that is sent again must be the same.
-  struct Told {
-    std::uint64_t index = 0;
-    Payload payload;
-  };
-
   void meet(Parcel& parcel);
-  void hear(std::size_t from, const Payload& payload);
-  void turn_round(std::uint64_t round);
-  Payload lie(std::size_t to, const Payload& own);
-  void find_split();
-  Vector decoded(const Payload& payload) const;
+  std::vector<double> entries() const;
 
   World* world_;
   std::size_t node_;
-  const Lie* lie_;
-  std::vector<Vector> last_;  // by node; empty: nothing yet
-  Vector mean_, mean_before_, deviation_, split_, first_;
-  std::vector<double> entries_;  // of the eigenvector, by node; empty: not known
-  std::uint64_t round_ = 0;
-  std::size_t sent_ = 0;
-  std::map<std::size_t, Told> told_;  // by receiver
+  Falsifier falsifier_;
 };
 
 }  // namespace starling::sim

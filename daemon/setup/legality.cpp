@@ -255,6 +255,11 @@ void check_aggregation(const gossip::Options& node, const optim::Options& traini
   if (coding.parts > 1)
     return refuse("exchange.parts", "compares one part of a vector with another",
                   "mean, or exchange.parts = 1");
+  if (training.outer != optim::OuterKind::none && node.schedule->is_matched)
+    return refuse("optim.outer",
+                  "goes on in the direction in which one partner pulled, farther than the others "
+                  "of later rounds pull back",
+                  "mean, or schedule rounds");
   if (!rule.is_trimmed) return;
   if (algorithm.is_exact)
     return refuse(algorithm.name,

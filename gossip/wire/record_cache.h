@@ -3,11 +3,15 @@
 // a cache: what is found in it does not depend on what it holds.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/hash_table.h"
+#include "base/ids.h"
 #include "base/limits.h"
 #include "gossip/wire/record.h"
 
@@ -15,15 +19,32 @@ namespace starling::gossip {
 
 class RecordCache {
  public:
-  // `slots`: a power of two. Larger: more memory. Smaller: more records are decoded again, because
-  // others have taken their slots.
+  // Of one member. A record changes every few seconds, and earlier ones are heard for some more.
+  // Larger: more memory for records that nobody tells any more. Smaller: those that are told still
+  // are decoded again.
+  static constexpr std::size_t kKeptOfMember = 8;
+
+  // `slots`: a power of two, at most 2^32. Larger: more memory. Smaller: more records are decoded
+  // again, because others have taken their slots.
   explicit RecordCache(std::size_t slots = 2 * kMembersLimit) : slots_(slots) {}
 
   // The record with that encoding; nothing if it is malformed.
   std::optional<Record> get(std::span<const std::byte> encoding);
+  // Records of any member that it holds.
+  std::size_t size() const;
 
  private:
+  // The slots that the last records of a member took, the oldest at `next`. Other members may have
+  // taken them since.
+  struct Lately {
+    std::array<std::uint32_t, kKeptOfMember> slots{};
+    std::uint32_t count = 0, next = 0;
+  };
+
+  void note(NodeId member, std::uint32_t slot);
+
   std::vector<Record> slots_;  // each by the hash of its encoding
+  HashMap<NodeId, Lately> lately_;
 };
 
 }  // namespace starling::gossip

@@ -95,6 +95,11 @@ TEST_CASE("A status for people says what matters") {
   CHECK(present("status", status_json(Snapshot{}, std::nullopt)).has_value());
 }
 
+TEST_CASE("The neighbours for people say whose vectors are not averaged and why") {
+  CHECK(holds(*present("neighbors", neighbors_json(example_snapshot())),
+              ": not averaged: stale 2\n"));
+}
+
 TEST_CASE("A status for people says what a codec that remembers carries and costs") {
   Snapshot snapshot = example_snapshot();
   ::setenv("COLUMNS", "100", 1);

@@ -268,6 +268,11 @@ TEST_CASE("Every rule of averaging is legal where the differences that it counts
            {"exchange.schedule", "allreduce"},
            {"topology.kind", "complete"}},
           "whole vector", "schedule rounds");
+  const std::pair<std::string, std::string> dpsgd{"optim.algorithm", "dpsgd"};
+  const std::pair<std::string, std::string> matching{"exchange.schedule", "matching"};
+  for (const char* outer : {"nesterov", "slowmo"})
+    refuses({clip, dpsgd, matching, {"optim.outer", outer}}, "one partner pulled",
+            "schedule rounds");
   refuses({trim, {"optim.algorithm", "gt"}}, "both ends", "use clip");
   refuses({trim, {"optim.algorithm", "dpsgd"}, {"exchange.schedule", "matching"}},
           "one neighbour at a time", "use clip");

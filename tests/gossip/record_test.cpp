@@ -42,6 +42,21 @@ TEST_CASE("Equal bytes give one record and other bytes another") {
   CHECK_FALSE(cache.get(bytes_of("\x91\x01")));
 }
 
+TEST_CASE("The cache holds few records of a member however often that changes") {
+  RecordCache cache;
+  Record changing(sample_member("node-1"));
+  const Record other(sample_member("node-2"));
+  const auto kept = cache.get(bytes_of(other.encoding()));
+  std::optional<Record> last;
+  for (int k = 0; k < 1000; ++k) {
+    changing.change([](Member& member) { ++member.version; });
+    last = cache.get(bytes_of(changing.encoding()));
+  }
+  CHECK(cache.size() <= 1 + RecordCache::kKeptOfMember);
+  CHECK(cache.get(bytes_of(changing.encoding()))->is(*last));
+  CHECK(cache.get(bytes_of(other.encoding()))->is(*kept));
+}
+
 TEST_CASE("Whatever bytes a header with a right checksum holds it is read or refused") {
   Prng prng(3);
   RecordCache cache;

@@ -93,6 +93,7 @@ bool allows(const LegalWay& way, const optim::WireForm& codec) {
 bool allows(const LegalWay& way, const optim::MixRule& rule) {
   if (rule.is_plain) return true;
   if (!way.algorithm->distance_refusal.empty() || way.schedule->is_in_slices) return false;
+  if (way.outer != optim::OuterKind::none && way.schedule->is_matched) return false;
   return !rule.is_trimmed ||
          (!way.algorithm->is_exact && !way.schedule->is_pairwise && !way.schedule->is_matched);
 }

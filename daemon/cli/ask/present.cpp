@@ -322,6 +322,19 @@ std::string quality_cell(const json& edge) {
   return quality && *quality < 1 ? human_number(*quality) : "-";
 }
 
+// "node-15: not averaged: far 12, not finite 33", a line for each neighbour with such vectors.
+std::string rejected_lines(const json& neighbors) {
+  std::string lines;
+  for (const json& edge : neighbors) {
+    Phrase reasons;
+    for (const auto& [reason, how_many] : part(edge, "rejected").items())
+      reasons.add(printable(reason) + " " + count(how_many.get<double>()));
+    if (!reasons.text().empty())
+      lines += fmt::format("{}: not averaged: {}\n", word(edge, "name"), reasons.text());
+  }
+  return lines;
+}
+
 std::string neighbors_text(const json& document) {
   Table table({"NAME", "STATE", ">BEHIND", ">RTT", ">DISTANCE", ">SENT", "?>RECEIVED", "?>REJECTED",
                "?>QUALITY", "?>PATIENCE", "?>WEIGHT", "?>ROUND"});
@@ -335,7 +348,7 @@ std::string neighbors_text(const json& document) {
                cell(edge, "patience_s", human_duration), cell(edge, "weight", human_number),
                cell(edge, "round", count)});
   }
-  return table.text(display_width());
+  return table.text(display_width()) + rejected_lines(part(document, "neighbors"));
 }
 
 std::string topology_text(const json& document) {
