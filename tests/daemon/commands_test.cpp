@@ -97,7 +97,7 @@ TEST_CASE("A status for people says what matters") {
 
 TEST_CASE("The neighbours for people say whose vectors are not averaged and why") {
   CHECK(holds(*present("neighbors", neighbors_json(example_snapshot())),
-              ": not averaged: stale 2\n"));
+              ": refused: stale 2\n"));
 }
 
 TEST_CASE("A status for people says what a codec that remembers carries and costs") {

@@ -322,7 +322,7 @@ std::string quality_cell(const json& edge) {
   return quality && *quality < 1 ? human_number(*quality) : "-";
 }
 
-// "node-15: not averaged: far 12, not finite 33", a line for each neighbour with such vectors.
+// "node-15: refused: far 12, not finite 33", a line for each neighbour of whom something was.
 std::string rejected_lines(const json& neighbors) {
   std::string lines;
   for (const json& edge : neighbors) {
@@ -330,7 +330,7 @@ std::string rejected_lines(const json& neighbors) {
     for (const auto& [reason, how_many] : part(edge, "rejected").items())
       reasons.add(printable(reason) + " " + count(how_many.get<double>()));
     if (!reasons.text().empty())
-      lines += fmt::format("{}: not averaged: {}\n", word(edge, "name"), reasons.text());
+      lines += fmt::format("{}: refused: {}\n", word(edge, "name"), reasons.text());
   }
   return lines;
 }

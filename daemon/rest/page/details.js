@@ -55,7 +55,7 @@ function edgeFacts(edge) {
     ['from it', `${rate(edge.receive_bytes_per_s)}, ${bytes(edge.received_bytes)} in all`],
     edge.codec_quality < 1 && ['codec quality', decimal(edge.codec_quality)],
     ['waited for', `up to ${duration(edge.patience_s)} a round`],
-    ...Object.entries(edge.rejected).map(([reason, count]) => ['not averaged', `${integer(count)} vectors: ${reason}`]),
+    ...Object.entries(edge.rejected).map(([reason, count]) => ['refused', `${integer(count)} times: ${reason}`]),
   ];
 }
 
