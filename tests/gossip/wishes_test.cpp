@@ -14,7 +14,7 @@ using namespace starling::gossip;
 
 namespace {
 
-// node-0, which wishes nothing, and others.
+// node-1, which wishes nothing, and others.
 struct Table {
   void hear(int node, Wishes wishes, Phase phase = Phase::training) {
     Member member = test::sample_member(fmt::format("node-{}", node));
@@ -35,19 +35,19 @@ struct Table {
 TEST_CASE("The second largest wish counts where three wish") {
   Table table;
   CHECK(table.wished() == Wishes{});
-  table.hear(1, {.steps = 1024, .shortening = 1});
+  table.hear(2, {.steps = 1024, .shortening = 1});
   CHECK(table.wished() == Wishes{.steps = 1024, .shortening = 1});
-  table.hear(2, {.steps = 4, .shortening = 2});
+  table.hear(3, {.steps = 4, .shortening = 2});
   CHECK(table.wished() == Wishes{.steps = 1024, .shortening = 2});
-  table.hear(3, {.steps = 2, .shortening = 8});
+  table.hear(4, {.steps = 2, .shortening = 8});
   CHECK(table.wished() == Wishes{.steps = 4, .shortening = 2});
-  table.hear(4, {.steps = 1024});
+  table.hear(5, {.steps = 1024});
   CHECK(table.wished() == Wishes{.steps = 1024, .shortening = 2});
 }
 
 TEST_CASE("A member with other agreed values wishes nothing") {
   Table table;
-  Member member = test::sample_member("node-1");
+  Member member = test::sample_member("node-2");
   member.agreement = table.party.membership.roster().own().agreement + 1;
   member.phase = Phase::training;
   member.wishes = {.steps = 64};
@@ -57,10 +57,10 @@ TEST_CASE("A member with other agreed values wishes nothing") {
 
 TEST_CASE("A member that does not train wishes nothing") {
   Table table;
-  for (int node = 1; node <= 3; ++node) table.hear(node, {.steps = 2});
+  for (int node = 2; node <= 4; ++node) table.hear(node, {.steps = 2});
   for (const Phase phase : {Phase::joining, Phase::paused, Phase::finished, Phase::resumed}) {
-    table.hear(4, {.steps = 64}, phase);
     table.hear(5, {.steps = 64}, phase);
+    table.hear(6, {.steps = 64}, phase);
     CHECK(table.wished() == Wishes{.steps = 2});
   }
 }

@@ -17,7 +17,7 @@ using namespace starling::test;
 
 namespace {
 
-constexpr std::size_t kFounders = 8, kNodes = 10, kLiar = 0;
+constexpr std::size_t kFounders = 4, kNodes = 6, kLiar = 0;
 constexpr ReferenceShape kOneOptimum{.n = kNodes, .d = 20, .m = 40, .h = 0, .noise = 0};
 
 // The model with every number changed.
@@ -33,7 +33,9 @@ Payload changed(const Payload& payload, double (*change)(double)) {
 }
 
 struct Outcome {
-  double most = 0, last = 0;  // error of the worst honest founder, over the optimum's length
+  // Error of the worst honest founder, over the optimum's length: when the newcomers start, at most
+  // and at last since then.
+  double before = 0, most = 0, last = 0;
   double newcomer = 0;
   bool was_told = false;
 };
@@ -64,12 +66,17 @@ Outcome after_lie(double (*change)(double), std::string_view rule, std::string_v
   const auto error = [&](std::size_t node) {
     return sim::distance(cluster.world.trainer(node).parameters(), optimum) / length;
   };
+  const auto worst = [&] {
+    double most = 0;
+    for (std::size_t node = 1; node < kFounders; ++node) most = std::max(most, error(node));
+    return most;
+  };
+  outcome.before = worst();
   for (int tick = 0; tick < 200; ++tick) {
     cluster.world.run_until(Time(3s) + (tick + 1) * 50ms);
-    outcome.last = 0;
-    for (std::size_t node = 1; node < kFounders; ++node)
-      outcome.last = std::max(outcome.last, error(node));
+    outcome.last = worst();
     outcome.most = std::max(outcome.most, outcome.last);
+    if (tick == 20 && !outcome.was_told) return outcome;
   }
   for (std::size_t node = kFounders; node < kNodes; ++node)
     outcome.newcomer = std::max(outcome.newcomer, error(node));
@@ -93,17 +100,17 @@ TEST_CASE("A false model of one member reaches no newcomer") {
     for (const Lie& lie : kLies) {
       CAPTURE(algorithm);
       CAPTURE(lie.name);
-      std::size_t told = 0;
-      for (std::uint64_t seed = 1; seed <= 40 && told < 2; ++seed) {
+      bool was_told = false;
+      for (std::uint64_t seed = 1; seed <= 40 && !was_told; ++seed) {
         const Outcome outcome = after_lie(lie.change, "mean", algorithm, seed);
-        if (!outcome.was_told) continue;
-        ++told;
+        was_told = outcome.was_told;
+        if (!was_told) continue;
         CAPTURE(seed);
-        CHECK(outcome.most < 1e-3);
+        CHECK(outcome.most <= 1.1 * outcome.before);
         CHECK(outcome.last < 1e-6);
         CHECK(outcome.newcomer < 1e-6);
       }
-      CHECK(told > 0);
+      CHECK(was_told);
     }
 }
 
@@ -114,7 +121,6 @@ TEST_CASE("A false model that is not long is forgotten by an algorithm that aver
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
       const Outcome outcome = after_lie(lie.change, "mean", "dpsgd", seed);
       if (!outcome.was_told) continue;
-      MESSAGE(lie.name, ": ", outcome.most, " then ", outcome.last);
       CHECK(outcome.most < 3);
       CHECK(outcome.last < 1e-6);
       break;
