@@ -88,7 +88,7 @@ TEST_CASE("All nodes take as few local steps as keep the link within its share o
     const gossip::Status after = cluster.world.status(0);
     expect_steps(cluster, needed(exchange_s(bandwidth)));
     CHECK(seconds(after.network_wait - before.network_wait) <= 1.25 * kShare * 30);
-    CHECK(after.run.local_steps_reason.find("largest wish") != std::string::npos);
+    CHECK(after.run.local_steps_reason.find("as the nodes wish") != std::string::npos);
   }
 }
 
