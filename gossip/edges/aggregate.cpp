@@ -21,9 +21,15 @@ void Aggregate::set_value(Vector value) {
     edges_.clear();
     estimate_ = value;
     disagreement_ = newest_disagreement_ = Vector(value.size());
-    scale_ = Vector(value.size(), 1.0F);
+    floors_ = scale_ = Vector(value.size(), 1.0F);
   }
   value_ = std::move(value);
+}
+
+void Aggregate::set_floors(Vector floors) {
+  if (floors == floors_) return;
+  floors_ = std::move(floors);
+  measure();
 }
 
 bool Aggregate::is_far(std::size_t place, float estimate) const {
@@ -34,7 +40,7 @@ bool Aggregate::is_far(std::size_t place, float estimate) const {
 // What this node and its neighbours hold for possible, but for the largest.
 void Aggregate::measure() {
   for (std::size_t k = 0; k < value_.size(); ++k) {
-    float largest = std::abs(estimate_[k]), second = 1;
+    float largest = std::abs(estimate_[k]), second = floors_[k];
     for (const auto& [id, edge] : edges_) {
       const float told = std::abs(edge.told[k]);
       second = std::max(second, std::min(largest, told));

@@ -7,9 +7,10 @@
 // messages and vanishing neighbours leave no lasting error, and values may change at any time.
 //
 // A false estimate is limited, since its rounding error would stay in the flows between others: a
-// number counts only up to kFar times the largest of 1, of this node's own value, and of the second
-// largest number that this node and its neighbours estimate in that place. Beyond it the neighbour
-// is left out in that place, and this node begins again with its own value if its estimate is.
+// number counts only up to kFar times the largest of the place's floor, of this node's own value,
+// and of the second largest number that this node and its neighbours estimate there. Beyond it the
+// neighbour is left out in that place, and this node begins again with its own value if its
+// estimate is.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,10 @@ class Aggregate {
  public:
   using Vector = std::vector<float>;
 
+  // The floors are 1 at first.
   void set_value(Vector value);
+  // What any node may have in each place, though this one has less. REQUIRES as many as values.
+  void set_floors(Vector floors);
   // Adds `way` to this node's value and to all estimates, as if all nodes' values moved alike. Such
   // a common move has no lag; with set_value() the lag is half as many rounds as there are
   // neighbours. Differing moves are averaged in later rounds.
@@ -67,6 +71,7 @@ class Aggregate {
   void restart(std::size_t place);
 
   Vector value_, estimate_;
+  Vector floors_;
   Vector scale_;  // of each place, at the last update; kFar times that is too far
   Vector disagreement_, newest_disagreement_;  // the second: since the last update
   bool was_heard_ = false;                     // since the last update

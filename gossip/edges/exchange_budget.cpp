@@ -110,8 +110,8 @@ std::string ExchangeBudget::steps_reason() const {
   if (!steps_wish_.value) return "optim.local-steps=auto measures the first rounds";
   const double wish = *steps_wish_.value;
   return fmt::format(
-      "as the nodes wish; here the exchange takes {:.3g} s a round and the rest of it "
-      "{:.3g} s a step, so that {} keep{} within optim.exchange-share={}{}",
+      "as the nodes wish; here the exchange takes {:.3g} s a round and the rest of it {:.3g} s a "
+      "step, so that {} keep{} within optim.exchange-share={}{}",
       exchange_s_, step_s_, wish, wish == 1 ? "s" : "", share_,
       wish == kLocalStepsMost ? ", or not even these, which are the most" : "");
 }
@@ -121,8 +121,8 @@ std::string ExchangeBudget::encoding_reason() const {
   if (!shortening_wish_.value) return "exchange.codec=auto measures the first rounds";
   const double wish = *shortening_wish_.value;
   return fmt::format(
-      "as the nodes wish; here vectors were under way for {:.3g} s a round and the "
-      "rest of it took {:.3g} s a step, so that {} keeps within optim.exchange-share={}{}",
+      "as the nodes wish; here vectors were under way for {:.3g} s a round and the rest of it took "
+      "{:.3g} s a step, so that {} keeps within optim.exchange-share={}{}",
       transfer_s_, step_s_, encoding_for(wish).name, share_,
       wish == shortening_most() ? ", or not even this, which is the shortest" : "");
 }

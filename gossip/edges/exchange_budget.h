@@ -17,8 +17,8 @@
 
 #include "base/time.h"
 #include "gossip/edges/patience.h"
-#include "gossip/wire/member.h"
 #include "gossip/options.h"
+#include "gossip/wire/member.h"
 
 namespace starling::gossip {
 

@@ -38,6 +38,22 @@ double squared_distance(const std::vector<float>& sketch, const std::vector<floa
   return sum;
 }
 
+// What a node that has a quantity holds for possible of others, at least; and one that has none, or
+// no model.
+constexpr PerQuantity<float> kFloors = {1, 1, 1e3F, 1e6F, 1e6F, 1};
+constexpr float kUnknownFloor = 1e8F;
+
+std::vector<float> floors_of(const std::vector<float>& value) {
+  std::vector<float> floors(kSize, 1.0F);
+  if (value[kHasModel] == 0) {
+    std::fill_n(floors.begin(), kSketch, kUnknownFloor);
+    floors[kSquaredDistance] = floors[kSquaredNorm] = kUnknownFloor;
+  }
+  for (std::size_t k = 0; k < kQuantities; ++k)
+    floors[kValues + 2 * k + 1] = value[kValues + 2 * k] == 0 ? kUnknownFloor : kFloors[k];
+  return floors;
+}
+
 // The change of a node's value by its model; empty if one of the two has no model.
 std::vector<float> way_of_model(const std::vector<float>& from, const std::vector<float>& to) {
   std::vector<float> way(kSize);
@@ -148,6 +164,7 @@ void FleetMeans::publish() {
   if (aggregate_.has_value() && !sketch_.empty() && estimate()[kHasModel] > kFlagLeast)
     value_[kSquaredDistance] = static_cast<float>(squared_distance(sketch_, estimate()));
   aggregate_.set_value(value_);
+  if (!value_.empty()) aggregate_.set_floors(floors_of(value_));
 }
 
 double FleetMeans::mean_norm() const {

@@ -185,6 +185,29 @@ TEST_CASE("Every node knows the mean of each quantity over those that have it") 
   }
 }
 
+TEST_CASE("A node believes what others may have and it has not") {
+  const auto sample_of = [](double scale) {
+    Sample sample;
+    sample.values[place(Quantity::loss)] = scale;
+    for (const Quantity rate : {Quantity::sample_rate, Quantity::byte_rate, Quantity::round})
+      sample.values[place(rate)] = 1e6 * scale;
+    return sample;
+  };
+  FleetMeans fast;
+  fast.set_model(sketch(std::vector<double>(kDimension, 100.0)), 1e4);
+  fast.set(sample_of(1e3));
+  FleetMeans newcomer, slow;
+  newcomer.set(Sample());
+  slow.set_model(sketch(std::vector<double>(kDimension, 1.0)), 100);
+  slow.set(sample_of(1));
+  for (FleetMeans* node : {&newcomer, &slow}) {
+    CHECK(node->receive(Ring::id(1), 0, fast.flow(Ring::id(2)), fast.estimate()));
+    std::vector<float> lie = fast.estimate();
+    lie.back() = 1e30F;
+    CHECK_FALSE(node->receive(Ring::id(1), 0, fast.flow(Ring::id(2)), lie));
+  }
+}
+
 TEST_CASE("Every node knows how far the models are from their mean") {
   for (const double apart : {0.01, 0.1, 1.0}) {
     CAPTURE(apart);
