@@ -312,6 +312,8 @@ Status Node::status(Time now) const {
   parts.exchange.describe(now, parts.links, status);
   status.checkpoint = parts.saver.status();
   status.run = course.run();
+  // Before its checkpoint is read, a node that comes back does not know what it has spent.
+  if (!parts.life.has_come_to<phases::Ready>()) status.run.privacy.reset();
   status.run.local_steps_reason = parts.budget.steps_reason();
   if (const std::string pace = parts.training.pace().reason(); !pace.empty())
     status.run.local_steps_reason += (status.run.local_steps_reason.empty() ? "" : "; ") + pace;
