@@ -23,6 +23,10 @@ constexpr std::size_t kNormWitnesses = 2;
 // Larger: a false model may be longer. Smaller: a model that grew since the others told of theirs
 // is refused.
 constexpr double kNormRoom = 10;
+// The round from which on a norm counts. The norm of a large model is up to ten rounds old, and
+// models that begin at 0 grow many times in ten early rounds. Larger: a false model passes for
+// longer. Smaller: a newcomer that comes early refuses sound models.
+constexpr std::uint64_t kNormRoundLeast = 50;
 
 // The highest round that a model may have. A single record of the members' table may be false too,
 // so with several donors the second highest of their rounds counts.
@@ -76,7 +80,8 @@ double norm_most(const Roster& members, NodeId donor, std::uint64_t round) {
   std::size_t count = 0;
   double largest = 0;
   for (const Member* member : donors(members, 0)) {
-    if (member->id == donor || member->norm == 0 || 2 * member->round < round) continue;
+    if (member->id == donor || member->norm == 0) continue;
+    if (member->round < kNormRoundLeast || 2 * member->round < round) continue;
     ++count;
     largest = std::max(largest, amount_of(member->norm));
   }

@@ -28,8 +28,9 @@ std::vector<const Member*> founders(const Roster& members);
 std::vector<const Member*> donors(const Roster& members, std::uint64_t own);
 
 // The largest norm that a model of that donor and round may have: ten times the largest that two
-// other members or more tell of models of no less than half of the round. Infinite if fewer tell.
-// The norm of one liar among them only widens that, so that honest donors are not refused by it.
+// other members or more tell of models of no less than half of the round, and of round 50 at least.
+// Infinite if fewer tell. One liar among those members can raise the largest norm and cannot lower
+// it, so that an honest donor is not refused.
 double norm_most(const Roster& members, NodeId donor, std::uint64_t round);
 
 class ModelSearch {
