@@ -1,7 +1,6 @@
 """Clusters of real processes for bench/links.py and bench/lossy.py: Starling, and its peers."""
 
 import concurrent.futures
-import http.client
 import json
 import os
 import random
@@ -147,17 +146,7 @@ class Starling(Stopped):
     def get(self, k, resource):
         """The document, or None when the node does not answer."""
         path = self.network.path(k) if self.network else ""
-        host, port = self.addresses[k]["http"].rsplit(":", 1)
-        try:
-            connection = http.client.HTTPConnection(host, int(port), timeout=5)
-            connection.sock = networks.connect(path, (host, int(port)))
-            connection.request("GET", resource)
-            reply = connection.getresponse()
-            document = json.load(reply) if reply.status == 200 else None
-            connection.close()
-            return document
-        except (OSError, ValueError, http.client.HTTPException):
-            return None
+        return networks.document(path, self.addresses[k]["http"], resource)
 
     def all(self, resource):
         return list(asking.map(lambda k: self.get(k, resource), range(self.nodes)))

@@ -6,6 +6,7 @@ Needs root, iproute2, nftables and util-linux.
 """
 
 import ctypes
+import http.client
 import json
 import os
 import shutil
@@ -165,6 +166,21 @@ def set_namespace(path):
         enter(descriptor)
     finally:
         os.close(descriptor)
+
+
+def document(path, address, resource):
+    """What a node at HOST:PORT answers, from within the namespace; None when it does not."""
+    host, port = address.rsplit(":", 1)
+    try:
+        connection = http.client.HTTPConnection(host, int(port), timeout=5)
+        connection.sock = connect(path, (host, int(port)))
+        connection.request("GET", resource)
+        reply = connection.getresponse()
+        answer = json.load(reply) if reply.status == 200 else None
+        connection.close()
+        return answer
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
 
 
 def connect(path, address):

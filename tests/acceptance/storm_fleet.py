@@ -1,7 +1,6 @@
 """The fleet of storm.py: nodes with keys, and what is done to them."""
 import concurrent.futures
 import glob
-import http.client
 import json
 import os
 import re
@@ -228,21 +227,10 @@ class Fleet:
 
     def get(self, slot, resource):
         """The document, or None when it does not answer."""
-        addresses = slot.addresses
-        if not addresses:
+        if not slot.addresses:
             return None
-        host, port = addresses["http"].rsplit(":", 1)
-        try:
-            connection = http.client.HTTPConnection(host, int(port), timeout=5)
-            connection.sock = networks.connect(self.network.path(slot.index) if self.network else "",
-                                               (host, int(port)))
-            connection.request("GET", resource)
-            reply = connection.getresponse()
-            document = json.load(reply) if reply.status == 200 else None
-            connection.close()
-            return document
-        except (OSError, ValueError, http.client.HTTPException):
-            return None
+        path = self.network.path(slot.index) if self.network else ""
+        return networks.document(path, slot.addresses["http"], resource)
 
     def ask_all(self, resource, slots=None):
         slots = [slot for slot in slots or self.slots if slot.is_asked()]
