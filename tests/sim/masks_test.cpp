@@ -37,6 +37,22 @@ struct Setting {
   double learning_rate = .05;
 };
 
+// A masked world of the reference problem, before it is made.
+struct Plan {
+  Plan(std::string_view algorithm, double learning_rate, std::size_t n)
+      : nodes(n),
+        training(masked_training(sliced_way(algorithm), reference_training(learning_rate))),
+        options(masked_world(n, sliced_way(algorithm), training)) {}
+
+  sim::TrainerFactory trainers(std::size_t relays = 0) const {
+    return masked_trainers(training, options.seed, {.n = nodes}, relays);
+  }
+
+  std::size_t nodes;
+  optim::Options training;
+  sim::Options options;
+};
+
 struct Ended {
   Models models = {};       // by node
   std::uint64_t bytes = 0;  // that all have sent over edges
@@ -123,10 +139,8 @@ TEST_CASE("Models are equal after every masked round though data differ") {
 }
 
 TEST_CASE("Two nodes average nothing with masks and say why") {
-  const LegalWay way = sliced_way("dpsgd");
-  const optim::Options training = masked_training(way, reference_training(.05));
-  const sim::Options options = masked_world(2, way, training);
-  Cluster cluster(options, masked_trainers(training, options.seed, {.n = 2}));
+  const Plan plan("dpsgd", .05, 2);
+  Cluster cluster(plan.options, plan.trainers());
   cluster.start_all();
   cluster.world.run_until(Time(10s));
   CHECK(cluster.round(0) > 50);
@@ -135,11 +149,9 @@ TEST_CASE("Two nodes average nothing with masks and say why") {
 }
 
 TEST_CASE("Nodes without keys average nothing with masks and say why") {
-  const LegalWay way = sliced_way("dpsgd");
-  const optim::Options training = masked_training(way, reference_training(.05));
-  sim::Options options = masked_world(4, way, training);
-  options.has_keys = false;
-  Cluster cluster(options, masked_trainers(training, options.seed, {.n = 4}));
+  Plan plan("dpsgd", .05, 4);
+  plan.options.has_keys = false;
+  Cluster cluster(plan.options, plan.trainers());
   cluster.start_all();
   cluster.world.run_until(Time(10s));
   CHECK(spread(cluster.world) > .1);
@@ -149,24 +161,20 @@ TEST_CASE("Nodes without keys average nothing with masks and say why") {
 
 // Hidden nodes have no edge with each other; their masks are by keys alone.
 TEST_CASE("Nodes that nobody can dial take part in masked sums") {
-  const LegalWay way = sliced_way("ed");
-  const optim::Options training = masked_training(way, reference_training(.1));
-  sim::Options options = masked_world(6, way, training);
-  options.hiding = {.nodes = 3};
-  Cluster cluster(options, masked_trainers(training, options.seed, {.n = 6}));
+  Plan plan("ed", .1, 6);
+  plan.options.hiding = {.nodes = 3};
+  Cluster cluster(plan.options, plan.trainers());
   cluster.start_all();
   cluster.world.run_until(Time(60s));
   CHECK(distance_from(cluster.world, reference_optimum({.n = 6}, {0, 1, 2, 3, 4, 5})) < 1e-7);
 }
 
 TEST_CASE("A relay takes part in masked sums") {
-  const LegalWay way = sliced_way("gt");
-  const optim::Options training = masked_training(way, reference_training(.1));
-  sim::Options options = masked_world(5, way, training);
-  options.relays = 1;
-  options.base.expect = 4;
-  options.base.seeds = {sim::control_of(1)};
-  Cluster cluster(options, masked_trainers(training, options.seed, {.n = 5}, 1));
+  Plan plan("gt", .1, 5);
+  plan.options.relays = 1;
+  plan.options.base.expect = 4;
+  plan.options.base.seeds = {sim::control_of(1)};
+  Cluster cluster(plan.options, plan.trainers(1));
   cluster.start_all();
   cluster.world.run_until(Time(60s));
   CHECK(distance_from(cluster.world, reference_optimum({.n = 5}, {1, 2, 3, 4})) < 1e-7);
@@ -199,10 +207,8 @@ TEST_CASE("Exact algorithms find the optimum of those that stay after a masked m
 
 // With it they would have no means, and come to optima of their own.
 TEST_CASE("Members go on without one that is paused") {
-  const LegalWay way = sliced_way("ed");
-  const optim::Options training = masked_training(way, reference_training(.1));
-  const sim::Options options = masked_world(5, way, training);
-  Cluster cluster(options, masked_trainers(training, options.seed, {.n = 5}));
+  const Plan plan("ed", .1, 5);
+  Cluster cluster(plan.options, plan.trainers());
   cluster.start_all();
   cluster.world.run_until(Time(3s));
   cluster.world.tell(4, gossip::PauseCommand{});
@@ -255,11 +261,9 @@ TEST_CASE("No masked mean is wrong while members die and come back in the middle
 
 // A stream that masked two vectors would show their difference.
 TEST_CASE("Rounds that are done again in a next life are masked by other streams") {
-  const LegalWay way = sliced_way("dpsgd");
-  const optim::Options training = masked_training(way, reference_training(.05));
-  sim::Options options = masked_world(4, way, training);
-  options.base.checkpoint = {.rounds = 20, .is_kept = true};
-  Cluster cluster(options, masked_trainers(training, options.seed, {.n = 4}));
+  Plan plan("dpsgd", .05, 4);
+  plan.options.base.checkpoint = {.rounds = 20, .is_kept = true};
+  Cluster cluster(plan.options, plan.trainers());
   std::map<std::tuple<std::size_t, NodeId, std::uint64_t>, std::vector<Payload>> given;
   cluster.world.observe([&](std::size_t node, const gossip::Output& output) {
     const auto* send = std::get_if<gossip::Send>(&output);
