@@ -5,9 +5,9 @@
 //   m_i = sum_{j > i} s_ij - sum_{j < i} s_ij  mod 2^64 ,  j over the group without i and h ,
 //   s_ij = ChaCha20 under BLAKE2b(K_ij; group, t, h) ,  K_ij = BLAKE2b(X25519 of i and j; their
 //   keys).
-// A stream that masked two different numbers would show their difference: so it is drawn anew for
-// every round, and the group holds the incarnations of its members, which differ in every life of a
-// node. By libsodium; pure.
+// A stream that masked two different numbers would show their difference. So every round has
+// streams of its own, and the group holds the incarnations of its members, which differ in every
+// life of a node. By libsodium; pure.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ class MaskGroup {
   // Ascending by id.
   std::span<const MaskMember> members() const { return members_; }
   const MaskMember* find(NodeId id) const;
-  // Equal where cluster and members are, whoever of them is `self`.
+  // Equal for groups of the same cluster and members, also where their `self` differs.
   std::span<const std::byte> digest() const { return digest_; }
   // The first bytes of the digest.
   std::uint64_t word() const;

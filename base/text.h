@@ -19,8 +19,8 @@ std::vector<std::string> split(std::string_view text, char separator);
 // As a field of comma-separated values (RFC 4180): in quotes if it has a comma, a quote or the end
 // of a line.
 std::string csv_field(const std::string& text);
-// The same of a text from outside: before one that a spreadsheet would take for a formula, as it
-// begins with = + - @ or a blank that is no space and is no number, stands an apostrophe.
+// The same of a text from outside, with an apostrophe before what a spreadsheet would take for a
+// formula: a text that is no number and begins with = + - @, a tab or an end of line.
 std::string csv_text(const std::string& text);
 
 // 60000 as "60,000".

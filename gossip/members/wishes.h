@@ -1,7 +1,7 @@
-// What the members wish together. One member alone may wish falsely: of three wishes or more the
-// second largest counts, so that a member can raise what all do to the largest wish of the others.
-// With fewer the largest counts. A node that waits for a thin link and the node at its other end
-// wait alike, so that two wish what that link needs.
+// What the members wish together. Of three wishes or more the second largest counts, so that a
+// false wish of one member raises what all do to the largest wish of the others at most. Of fewer
+// the largest counts. A node that waits for a thin link and the node at its other end wait alike:
+// two wish what that link needs.
 #pragma once
 
 #include "gossip/members/roster.h"
