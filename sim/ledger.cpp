@@ -50,17 +50,26 @@ void Ledger::see(std::size_t node, const gossip::Send& send) {
   if (!round) return;
   count_bytes(node, send);
   Book& book = book_of(node);
-  const std::byte* address = address_of(send.message.payload);
-  if (!address) return;
+  const Payload& vector = send.message.payload;
+  if (vector.empty()) return;
   const bool in_slices = world_->options().base.schedule->is_in_slices;
   const Offer offer{node, book.life, round->round, in_slices && round->index % 2 == 0};
-  const auto known = offers_.find(address);
-  if (known != offers_.end() && known->second == offer) return;  // once more, or to somebody else
+  const Offer* const known = find(vector);
+  if (known && *known == offer) return;  // once more, or to somebody else
   if (round->round < book.offered_round)
     report_("rounds go forward", node,
             fmt::format("offers round {} after {}", round->round, book.offered_round));
   book.offered_round = round->round;
-  offers_[address] = offer;
+  offers_[address_of(vector)] = {vector.pieces().front().owner, offer};
+}
+
+const Ledger::Offer* Ledger::find(const Payload& vector) const {
+  const auto found = offers_.find(address_of(vector));
+  if (found == offers_.end()) return nullptr;
+  const std::weak_ptr<const void>& known = found->second.owner;
+  const std::shared_ptr<const void>& owner = vector.pieces().front().owner;
+  const bool is_same = !known.owner_before(owner) && !owner.owner_before(known);
+  return is_same ? &found->second.offer : nullptr;
 }
 
 // While nothing goes astray, however late it comes, nothing is sent again.
@@ -90,27 +99,26 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
 }
 
 void Ledger::enter(std::size_t node, const optim::MixTerm& term) {
-  const auto theirs = offers_.find(address_of(term.theirs));
-  if (theirs == offers_.end()) return;
-  if (world_->network().damage().has_forged(node, theirs->second.node))
+  const Offer* const theirs = find(term.theirs);
+  if (!theirs) return;
+  if (world_->network().damage().has_forged(node, theirs->node))
     return;  // they need not know the same
-  const auto given = offers_.find(address_of(term.own));
-  if (given == offers_.end()) return;
-  const Offer own = given->second;
-  const auto [pair, is_new] = pairs_.try_emplace(std::minmax(own, theirs->second));
+  const Offer* const own = find(term.own);
+  if (!own) return;
+  const auto [pair, is_new] = pairs_.try_emplace(std::minmax(*own, *theirs));
   Entry& entry = pair->second;
-  bool& is_mixed = entry.is_mixed[own < theirs->second ? 0 : 1];
+  bool& is_mixed = entry.is_mixed[*own < *theirs ? 0 : 1];
   if (is_mixed)
     report_("pairs are mixed once", node,
-            fmt::format("round {} with node-{}'s round {} again", own.round, theirs->second.node,
-                        theirs->second.round));
+            fmt::format("round {} with node-{}'s round {} again", own->round, theirs->node,
+                        theirs->round));
   is_mixed = true;
   if (is_new)
     entry.weight = term.weight;
   else if (std::abs(entry.weight - term.weight) > kTolerance)
     report_("weights are symmetric", node,
             fmt::format("gives {} to node-{} in round {} and gets {}", term.weight,
-                        theirs->second.node, theirs->second.round, entry.weight));
+                        theirs->node, theirs->round, entry.weight));
 }
 
 void Ledger::expect_settled() {

@@ -1,5 +1,5 @@
 // Ledger: laws about the numbers that pass between nodes. It knows of every vector who offered it
-// in which round, by where its bytes lie: payloads travel by handle in a world.
+// in which round, by where its bytes lie and who owns them: payloads travel by handle in a world.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -79,7 +80,15 @@ class Ledger {
     std::array<bool, 2> is_mixed{};  // by the node of the first, of the second
   };
 
+  // A vector that was offered. Its bytes may be freed, and another vector may lie there later.
+  struct Offered {
+    std::weak_ptr<const void> owner;
+    Offer offer;
+  };
+
   Book& book_of(std::size_t node);
+  // Null for what no node has offered, such as a false vector.
+  const Offer* find(const Payload& vector) const;
   void count_bytes(std::size_t node, const gossip::Send& send);
   void enter(std::size_t node, const optim::MixTerm& term);
   std::optional<Vector> mixed(std::size_t node, const optim::Job& job) const;
@@ -87,7 +96,7 @@ class Ledger {
   World* world_;
   Report report_;
   std::vector<Book> books_;
-  std::unordered_map<const std::byte*, Offer> offers_;  // never iterated
+  std::unordered_map<const std::byte*, Offered> offers_;  // never iterated
   std::map<Pair, Entry> pairs_;
   std::map<Direction, std::uint64_t> numbered_;  // the highest number that was sent
   double first_bytes_ = 0, again_bytes_ = 0;     // of numbered vectors
