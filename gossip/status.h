@@ -53,7 +53,7 @@ struct EdgeStatus {
   NodeId id;
   std::string name;
   EdgeState state = EdgeState::opening;
-  std::string refusal{};  // if refused: why the models do not fit
+  std::string refusal{};  // if refused: why there is no edge
   double weight = 0;
   std::uint64_t round = 0;      // of the newest vector from the peer
   std::uint64_t staleness = 0;  // rounds that the peer is behind

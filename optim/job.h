@@ -62,6 +62,8 @@ struct Needs {
   bool overlaps = false;
   // The part of a full averaging step that a model moves: (1 - share) I + share W. 0: none.
   double mixing_share = 1;
+  // So many members may tell the same false round; see gossip/edges/credence.h.
+  std::size_t liars = 1;
 };
 
 struct MixTerm {

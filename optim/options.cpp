@@ -162,7 +162,8 @@ const Bindings<Options>& bindings() {
               Whole{1, kLiarsLimit}, agreed,
               "how many neighbours of a node may lie, with aggregation clip and trim; larger "
               "contains more of them and slows the agreement of all. Below half of the neighbours, "
-              "or nothing is left; starling plan says how many a graph tolerates")
+              "or nothing is left; starling plan says how many a graph tolerates. With any "
+              "aggregation: how many members may tell the same false round")
         .bind("exchange.masks", at(at(&Options::codec, &WireForm::coding), &Coding::is_masked),
               kFlag, agreed,
               "with schedule allreduce: a node that sums learns the sum of the others' numbers and "
@@ -199,6 +200,7 @@ Options read_options(Reader& reader, const Format& precision) {
 Needs needs_of(const Options& options) {
   Needs needs = options.algorithm->needs;
   needs.overlaps = needs.overlaps || options.overlap;
+  needs.liars = options.aggregation.liars;
   if (!options.codec.remembers()) return needs;
   needs.fanout = Fanout::per_edge;
   needs.in_order = true;

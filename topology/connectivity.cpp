@@ -21,4 +21,14 @@ std::optional<Connectivity> connectivity(const Graph& graph) {
                       .entries = {mode.begin(), mode.end()}};
 }
 
+std::size_t tolerated_liars(double connectivity) {
+  constexpr double kRounding = 1e-9;  // relative, of an eigenvalue
+  std::size_t liars = 0;
+  const auto is_contained = [&](double b) {
+    return connectivity * (1 - kRounding) - b > 2 * b * b;
+  };
+  while (is_contained(static_cast<double>(liars + 1))) ++liars;
+  return liars;
+}
+
 }  // namespace starling::topology

@@ -3,6 +3,7 @@
 // worst.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -18,5 +19,10 @@ struct Connectivity {
 // Nothing for a directed graph, for fewer than two vertices, and above kDenseNodesLimit of them
 // (spectrum.h).
 std::optional<Connectivity> connectivity(const Graph& graph);
+
+// The largest b with mu - b > 2 b^2: so many of the nodes may send false vectors, wherever they
+// are, and averaging with each node's b largest differences shortened to the next one's length
+// still brings the others together. docs/algorithms.md has the proof, and what it leaves out.
+std::size_t tolerated_liars(double connectivity);
 
 }  // namespace starling::topology

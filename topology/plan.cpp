@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "topology/connectivity.h"
 #include "topology/spectrum.h"
 
 namespace starling::topology {
@@ -33,6 +34,7 @@ Plan plan(const Graph& graph, std::string kind) {
             .connected = graph.is_connected(),
             .diameter = graph.diameter(),
             .lambda2 = second_modulus(graph)};
+  if (const auto mode = connectivity(graph)) plan.connectivity = mode->value;
   plan.spectral_gap = 1 - plan.lambda2;
   plan.rounds_to_consensus = rounds_to_consensus(graph, plan.lambda2);
   return plan;

@@ -18,9 +18,10 @@ struct Plan {
   DegreeRange degree;     // vectors that a node receives each round
   bool directed = false;
   bool connected = false;
-  std::optional<int> diameter = {};  // hops; only when connected
-  double lambda2 = 0;                // second eigenvalue modulus of W
-  double spectral_gap = 0;           // 1 - lambda2; larger mixes faster
+  std::optional<int> diameter = {};         // hops; only when connected
+  std::optional<double> connectivity = {};  // see connectivity.h
+  double lambda2 = 0;                       // second eigenvalue modulus of W
+  double spectral_gap = 0;                  // 1 - lambda2; larger mixes faster
   std::optional<std::uint64_t> rounds_to_consensus =
       {};  // to cut the error by 1e-6, when connected
 };

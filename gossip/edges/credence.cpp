@@ -1,6 +1,8 @@
 #include "gossip/edges/credence.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <utility>
 
 #include "base/planted.h"
@@ -19,22 +21,25 @@ constexpr std::uint64_t kRoundsMost = kRoundLimit / 2;
 // The assumed age of the members' table, for the round of a neighbour not heard yet.
 constexpr Duration kRecordAge = std::chrono::seconds(5);
 
-// Whether another neighbour or another member's record is about as far ahead of this node. Half as
-// far is enough, because records are seconds old. No witness is needed if no other member has a
-// model, or if the rounds of different nodes are unrelated.
-bool has_witness(const Credence& known, NodeId peer, std::uint64_t round) {
+// Whether as many others as may lie, neighbours or members by their records, are about as far ahead
+// of this node: with the peer they are one more than may lie. Half as far is enough, because
+// records are seconds old. Where fewer others have a model, all of them are enough. No witness is
+// needed if the rounds of different nodes are unrelated.
+bool has_witnesses(const Credence& known, NodeId peer, std::uint64_t round) {
   if (!known.rounds.are_related()) return true;
   const std::uint64_t own = known.rounds.round();
-  std::uint64_t witness = own;
-  bool is_possible = false;
+  std::map<NodeId, std::uint64_t> told;
+  const auto tell = [&](NodeId id, std::uint64_t other) {
+    if (id != peer && id != known.members.self()) told[id] = std::max(told[id], other);
+  };
   for (const auto& [id, other] : known.neighbors.all())
-    if (id != peer) witness = std::max({witness, other.round, other.unlikely_round});
-  for (const Member* member : known.members.ready()) {
-    if (member->id == peer || member->id == known.members.self()) continue;
-    is_possible = true;
-    witness = std::max(witness, member->round);
-  }
-  return !is_possible || round - own <= kRoundsAhead + 2 * (witness - own);
+    if (other.round > 0) tell(id, std::max(other.round, other.unlikely_round));
+  for (const Member* member : known.members.ready()) tell(member->id, member->round);
+  const auto witnesses = std::ranges::count_if(told, [&](const auto& item) {
+    const std::uint64_t ahead = item.second - std::min(own, item.second);
+    return round - own <= kRoundsAhead + 2 * ahead;
+  });
+  return static_cast<std::size_t>(witnesses) >= std::min(known.liars, told.size());
 }
 
 // How many rounds of the shortest known time there are in `age`.
@@ -44,7 +49,7 @@ std::uint64_t rounds_within(Duration age, const Recent& times) {
 }
 
 // Known are this node's round and the rounds of its neighbours. For a peer not heard yet, the round
-// in the members' table counts too, where it has a witness: the table may hold a false number.
+// in the members' table counts too, where it has witnesses: the table may hold a false number.
 bool is_likely(const Credence& known, Time now, const Neighbor* neighbor, NodeId peer,
                std::uint64_t round) {
   std::uint64_t highest = known.rounds.round() + kRoundsAhead;
@@ -58,13 +63,13 @@ bool is_likely(const Credence& known, Time now, const Neighbor* neighbor, NodeId
   if (round <= highest + since) return true;
   const Member* member = known.members.find(peer);
   return !was_heard && member && round <= member->round + kRoundsAhead + since &&
-         has_witness(known, peer, round);
+         has_witnesses(known, peer, round);
 }
 
 }  // namespace
 
 // An unlikely round may be a false number. It is believed if the peer's previous unlikely round was
-// the same or a little earlier, and there is a witness: after a step longer than all patience, a
+// the same or a little earlier, and there are witnesses: after a step longer than all patience, a
 // node cannot predict its neighbours' rounds. A likely round in between shows that the first was
 // false.
 bool Credence::believes(Time now, NodeId peer, std::uint64_t round) const {
@@ -76,7 +81,7 @@ bool Credence::believes(Time now, NodeId peer, std::uint64_t round) const {
   if (!neighbor) return false;
   const std::uint64_t before = std::exchange(neighbor->unlikely_round, round);
   const bool is_repeated = before > 0 && round >= before && round <= before + kRoundsAhead;
-  if (is_repeated && round <= kRoundsMost && has_witness(*this, peer, round)) return true;
+  if (is_repeated && round <= kRoundsMost && has_witnesses(*this, peer, round)) return true;
   ++neighbor->status.rejected["round"];
   return false;
 }

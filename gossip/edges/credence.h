@@ -2,6 +2,7 @@
 // nodes jump ahead.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/time.h"
@@ -18,6 +19,7 @@ struct Credence {
   const Recent& times;  // of this node's rounds
   Neighbors& neighbors;
   const Roster& members;
+  std::size_t liars;  // so many may tell the same false round
 
   // Whether to take a message of `peer` that claims `round`. Counts a refusal.
   bool believes(Time now, NodeId peer, std::uint64_t round) const;

@@ -37,7 +37,8 @@ void hear_round(Time now, bool by_partner, std::uint64_t offered, Neighbor& neig
 Exchange::Exchange(const Options& options, const KeptExchange& before)
     : options_(options),
       scheduler_(options.schedule->make(options)),
-      rounds_(scheduler_->rules().rounds_in_step, options.timing.patience_least),
+      rounds_(scheduler_->rules().rounds_in_step, options.timing.patience_least,
+              options.needs.liars),
       offering_{
           .path = before.path, .path_before = before.path, .partner_path = before.partner_path},
       neighbors_(options.timing),
@@ -224,7 +225,10 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
     const bool is_left_out = rules.same_round_pairs && pair.own.round != pair.theirs.round;
     if (is_left_out && !options_.needs.in_order) continue;
     const double weight = is_left_out ? 0 : pair.weight();
-    if (Neighbor* neighbor = neighbors_.find(item.peer)) neighbor->status.weight = weight;
+    if (Neighbor* neighbor = neighbors_.find(item.peer)) {
+      neighbor->status.weight = weight;
+      neighbor->refusals.take();
+    }
     // Parts are summed for others, and move nothing.
     if (!rules.in_slices || pair.index % 2 == 0)
       mixing_.mix(weight, {pair.own.round, pair.own.probe}, {pair.theirs.round, pair.theirs.probe});
@@ -262,6 +266,7 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
   const double share = std::min(offering_.vector.share, scheduler_->share(items.size()));
   for (const auto& [link, neighbor, vector] : items) {
     neighbor->status.weight = std::min(share, vector->share);
+    neighbor->refusals.take();
     vector->is_taken = true;
     mixing_.mix(neighbor->status.weight, {round, offering_.vector.probe},
                 {vector->round, vector->probe});
@@ -339,7 +344,7 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, 
 
 void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,
                        const Links& links, const Roster& members, Outbox& out) {
-  const Credence credence{rounds_, waits_.rounds(), neighbors_, members};
+  const Credence credence{rounds_, waits_.rounds(), neighbors_, members, options_.needs.liars};
   if (!credence.believes(now, from.sender, message.round)) return;
   const std::size_t bytes = payload.size();
   auto heard = Sessions::Heard::fresh;

@@ -147,6 +147,7 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Ro
   if (!members.agrees(*member)) return;
   ++version_;
   Link& link = found->second;
+  if (now < link.barred_until) return;
   if (hello.schema != schema_) return refuse(link, out);
   link.refusal.clear();
   link.clock.heard(now, hello.stamps);
@@ -157,7 +158,7 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Ro
   link.peer_epoch = hello.epoch;
   link.peer_incarnation = from.incarnation;
   link.peer_view = hello.view;
-  if (is_new) link.active = false;
+  link.active &= !is_new;
   if (hello.echo == link.epoch && !link.active) activate(now, link, hello.claim, out);
   // The peer does not know this end's epoch yet, or this end has just learned the peer's.
   if (is_new || hello.echo != link.epoch) say_hello(now, link, link.peer_epoch, out);
@@ -208,14 +209,16 @@ void Links::begin_anew(Link& link) {
   link.epoch = ++last_epoch_;
 }
 
-void Links::restart(Time now, NodeId peer, const std::string& reason, Outbox& out) {
+void Links::restart(Time now, NodeId peer, const std::string& reason, Duration pause,
+                    Outbox& out) {
   const auto found = links_.find(peer);
   if (found == links_.end() || !found->second.active) return;
   Link& link = found->second;
   out.send(link.wanted.peer, Bye{reason, link.epoch});
   out.event(Event::Kind::edge_closed, fmt::format("edge to {} closed: {}", link.name, reason));
   begin_anew(link);
-  link.next_hello = now;
+  link.next_hello = link.barred_until = now + pause;
+  if (pause > Duration{}) link.refusal = reason;
 }
 
 void Links::tick(Time now, Outbox& out) {

@@ -38,7 +38,8 @@ struct Link {
   std::uint64_t peer_incarnation = 0;
   std::uint64_t peer_view = 0;  // see Hello
   bool active = false;
-  std::string refusal;  // why the peer's model does not fit; empty: it fits
+  std::string refusal;  // why there is no edge although it is wanted; empty: there may be one
+  Time barred_until{};  // closed until then, and the peer's hellos do not count
   Time next_hello{};
   Duration pause{};
   std::optional<double> rtt_s;  // the shortest recent round trip of hellos
@@ -94,8 +95,8 @@ class Links {
                Outbox& out);
   void receive(const Envelope& from, const Bye& bye, Outbox& out);
   void receive(const Envelope& from, const Terms& terms);
-  // Closes the edge and opens it again, with another edge id.
-  void restart(Time now, NodeId peer, const std::string& reason, Outbox& out);
+  // Closes the edge and opens it again after the pause, with another edge id.
+  void restart(Time now, NodeId peer, const std::string& reason, Duration pause, Outbox& out);
   void tick(Time now, Outbox& out);
   Time deadline() const;
   void close_all(Outbox& out);
@@ -103,7 +104,7 @@ class Links {
   // By peer.
   const std::map<NodeId, Link>& all() const { return links_; }
   const Link* active(NodeId peer) const;
-  // "no edge to …: …", for each neighbour whose model does not fit.
+  // "no edge to …: …", for each neighbour whose model does not fit, or whose edge is barred.
   std::vector<std::string> refusals() const;
   // Grows whenever a link may have changed; times of hellos do not count.
   std::uint64_t version() const { return version_; }

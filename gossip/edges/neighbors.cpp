@@ -11,8 +11,8 @@ namespace {
 
 // With a neighbour, before people are warned. Fewer: a chance of the first rounds is reported.
 constexpr std::uint64_t kEqualRounds = 5;
-// So many vectors that are averaged end the news that one was refused.
-constexpr int kRefusalNews = 16;
+// So many estimates that count end the news that one did not.
+constexpr int kDoubtNews = 16;
 
 // A neighbour is late only after its patience, even if a quorum went on without it.
 bool is_overdue(Time now, const Wait& wait, const StreamView& stream) {
@@ -78,7 +78,7 @@ const Neighbor& Neighbors::known(NodeId peer) const {
 }
 
 void Neighbor::hear_estimate(bool is_believed) {
-  doubtful = is_believed ? std::max(doubtful - 1, 0) : kRefusalNews;
+  doubtful = is_believed ? std::max(doubtful - 1, 0) : kDoubtNews;
   if (!is_believed) ++status.rejected["estimate"];
 }
 
@@ -245,24 +245,32 @@ void Neighbors::note(const optim::Done& done) {
     EdgeStatus& status = neighbor->status;
     status.distance = item.distance;
     status.equal_rounds = item.distance == 0 && loop_moved_ ? status.equal_rounds + 1 : 0;
-    if (++neighbor->since_refusal >= kRefusalNews) neighbor->refusal.clear();
   }
   if (done.stats.steps > 0) loop_moved_ = done.stats.loop_moved;
   for (const optim::Rejection& item : done.rejections) {
     Neighbor* neighbor = find(item.peer);
     if (!neighbor) continue;
     ++neighbor->status.rejected[item.reason];
-    neighbor->refusal = item.reason;
-    neighbor->since_refusal = 0;
+    if (!refusal_text(item.reason).empty()) neighbor->refusals.refuse(item.reason);
   }
+}
+
+std::vector<Neighbors::Barred> Neighbors::take_barred() {
+  std::vector<Barred> all;
+  for (auto& [peer, neighbor] : all_)
+    if (const auto pause = neighbor.refusals.take_pause())
+      all.push_back({peer, *pause,
+                     fmt::format("its vectors are not averaged: {}; tried again after {:.0f} s",
+                                 refusal_text(neighbor.refusals.reason()), seconds(*pause))});
+  return all;
 }
 
 std::vector<std::string> Neighbors::warnings(const Links& links) const {
   std::vector<std::string> all;
   for (const auto& [peer, link] : links.all())
-    if (const std::string what = known(peer).refusal; !refusal_text(what).empty())
+    if (const std::string& reason = known(peer).refusals.reason(); !reason.empty())
       all.push_back(
-          fmt::format("vectors of {} are not averaged: {}", link.name, refusal_text(what)));
+          fmt::format("vectors of {} are not averaged: {}", link.name, refusal_text(reason)));
   for (const auto& [peer, link] : links.all())
     if (known(peer).doubtful > 0)
       all.push_back(fmt::format(

@@ -14,6 +14,7 @@
 #include "gossip/edges/links.h"
 #include "gossip/edges/newest_stream.h"
 #include "gossip/edges/patience.h"
+#include "gossip/edges/refusals.h"
 #include "gossip/edges/scheduler.h"
 #include "gossip/edges/sessions.h"
 #include "gossip/edges/wait_meter.h"
@@ -44,11 +45,10 @@ struct Neighbor {
   bool late = false;        // the patience ran out; no round waits until the peer sends again
   bool rests = false;       // no process listens at the peer's address
   bool is_doubted = false;  // the peer was doubted in this round
+  Refusals refusals;
   // ---- for people
   bool averaged = false;   // with the peer, at least once
   int doubtful = 0;        // so many estimates that count end the news that one did not
-  std::string refusal;     // why its last vector that was refused was; empty: none of the last few
-  int since_refusal = 0;   // its vectors that were averaged since then
   LinkMeter meter;         // of the peer's vectors
   EdgeStatus status = {};  // the part counted here; statuses() completes it
 
@@ -100,9 +100,18 @@ class Neighbors {
   // whose last message is oldest.
   std::optional<NodeId> end_round(Time now, const Wait& wait, const Links& links);
 
-  // ---- for people
   // Records the trainer's findings about the neighbours' vectors.
   void note(const optim::Done& done);
+  // A neighbour whose vectors are refused again and again, for how long its edge is to be closed,
+  // and why. Each is told once.
+  struct Barred {
+    NodeId peer;
+    Duration pause{};
+    std::string reason;
+  };
+  std::vector<Barred> take_barred();
+
+  // ---- for people
   // Names neighbours whose vectors are refused, and one whose trainer seems to draw the same
   // batches as this node's.
   std::vector<std::string> warnings(const Links& links) const;

@@ -1,24 +1,30 @@
 #include "gossip/edges/round_counter.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
+#include <vector>
 
 namespace starling::gossip {
 namespace {
 
-// The two highest rounds of the neighbours.
+// The highest round of the neighbours, and the highest that is not of those who may lie.
 struct Furthest {
-  explicit Furthest(Streams streams) {
+  Furthest(Streams streams, std::size_t liars) {
+    std::vector<std::uint64_t> rounds;
     for (const StreamView& stream : streams) {
       if (stream.round == 0) continue;
-      ++heard;
-      second = std::max(second, std::min(first, stream.round));
+      rounds.push_back(stream.round);
       if (stream.round > first) first = stream.round, peer = stream.peer;
     }
+    heard = rounds.size();
+    if (heard < 2) return;
+    std::ranges::sort(rounds, std::greater{});
+    confirmed = rounds[std::min(liars, heard - 1)];
   }
-  std::uint64_t first = 0, second = 0;
+  std::uint64_t first = 0, confirmed = 0;
   NodeId peer{};  // whose round is `first`
-  int heard = 0;
+  std::size_t heard = 0;
 };
 
 }  // namespace
@@ -32,18 +38,19 @@ void RoundCounter::start(Time now, std::uint64_t round, std::uint64_t uncounted)
 }
 
 std::uint64_t RoundCounter::follow(Time now, Streams streams) {
-  const Furthest furthest(streams);
-  const bool is_confirmed = furthest.first <= std::max(round_, furthest.second) + reach_;
-  if (!alone(streams)) return is_confirmed || furthest.heard < 2 ? furthest.first : furthest.second;
-  if (now < alone_again_) return furthest.second;
+  const Furthest furthest(streams, liars_);
+  const bool is_confirmed = furthest.first <= std::max(round_, furthest.confirmed) + reach_;
+  if (!alone(streams))
+    return is_confirmed || furthest.heard < 2 ? furthest.first : furthest.confirmed;
+  if (now < alone_again_) return furthest.confirmed;
   alone_again_ = now + pause_;
   return furthest.first;
 }
 
 std::optional<NodeId> RoundCounter::alone(Streams streams) const {
-  const Furthest furthest(streams);
+  const Furthest furthest(streams, liars_);
   const std::uint64_t reach = round_ + reach_;
-  const bool is_alone = furthest.heard > 1 && furthest.first > reach && furthest.second <= reach;
+  const bool is_alone = furthest.heard > 1 && furthest.first > reach && furthest.confirmed <= reach;
   return is_alone ? std::optional(furthest.peer) : std::nullopt;
 }
 

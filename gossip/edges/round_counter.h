@@ -1,15 +1,17 @@
 // RoundCounter: the round of a node, which neighbours it follows when they are rounds ahead, and
-// which of the rounds that it jumps over count as done. One neighbour may claim any round, so
-//   two neighbours  both further ahead than a node catches up: follow the lesser
-//                   of their rounds
-//   one alone       is followed at once, and then not again before a pause: it may come back from a
-//                   part of the network that went on without this one. Until then the node goes on
-//                   with its other neighbours
-//   an only one     is always followed, since no other can confirm its round
+// which of the rounds that it jumps over count as done. Up to b neighbours may claim any round
+// (Needs::liars), so
+//   b + 1 neighbours  all further ahead than a node catches up: follow the least of their rounds
+//   b or fewer        are followed at once, and then not again before a pause: they may come back
+//                     from a part of the network that went on without this one. Until then the node
+//                     goes on with its other neighbours
+//   all neighbours    are always followed if they are b or fewer, since no other can confirm their
+//                     rounds
 // Of the rounds jumped over, as many as there was time for count towards stop.rounds and the
 // learning rate's schedule; see go_to().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -20,10 +22,11 @@ namespace starling::gossip {
 
 class RoundCounter {
  public:
-  // `reach`: Scheduler::Rules::rounds_in_step. `pause`: least time between two follows of a single
-  // neighbour. Longer: after several splits, parts of a network stay out of step for longer.
-  // Shorter: a false round disturbs more rounds.
-  RoundCounter(std::uint64_t reach, Duration pause) : reach_(reach), pause_(pause) {}
+  // `reach`: Scheduler::Rules::rounds_in_step. `pause`: least time between two follows of so few
+  // neighbours. Longer: after several splits, parts of a network stay out of step for longer.
+  // Shorter: a false round disturbs more rounds. REQUIRES at least one liar.
+  RoundCounter(std::uint64_t reach, Duration pause, std::size_t liars)
+      : reach_(reach), pause_(pause), liars_(liars) {}
 
   std::uint64_t round() const { return round_; }
   // Whether the rounds of different nodes are related: a node that is behind follows its
@@ -43,7 +46,8 @@ class RoundCounter {
   bool has_joined() const { return has_joined_; }
   // The round of the neighbours that this node follows, whether it is ahead or not.
   std::uint64_t follow(Time now, Streams streams);
-  // The only neighbour further ahead than a node catches up, if there is just one.
+  // The furthest of the neighbours further ahead than a node catches up, if others do not confirm
+  // their rounds.
   std::optional<NodeId> alone(Streams streams) const;
   // Goes to that round, which is not before the current one. `pace`: the shortest known time of a
   // round; 0: unknown. Of the rounds between, those count that fit into the time since the last
@@ -60,9 +64,10 @@ class RoundCounter {
 
   std::uint64_t reach_;
   Duration pause_;
+  std::size_t liars_;
   std::uint64_t round_ = 0, uncounted_ = 0, spare_ = kSpare;
   bool has_joined_ = false;     // as of the first start()
-  Time alone_again_{};          // when a single neighbour may be followed again
+  Time alone_again_{};          // when so few may be followed again
   Time counted_{};              // when go_to() was called last
   std::optional<Time> jumped_;  // when a jump last left many rounds uncounted
 };

@@ -148,7 +148,11 @@ void NodeParts::settle(Time now) {
   fleet.sends().add(now, outbox.sent_bytes());
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
   for (NodeId peer : exchange.sessions().take_broken())
-    links.restart(now, peer, "the counts of vectors at its ends differ", outbox);
+    links.restart(now, peer, "the counts of vectors at its ends differ", Duration{}, outbox);
+  // In slices a round needs all members of the graph.
+  if (!options.schedule->is_in_slices)
+    for (const Neighbors::Barred& edge : exchange.neighbors().take_barred())
+      links.restart(now, edge.peer, edge.reason, edge.pause, outbox);
   startup.want_snapshot(donor, outbox);
   saver.tick(now, outbox);
   if (is_relay(options) && trains()) training.follow(members);

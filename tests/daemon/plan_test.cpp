@@ -75,6 +75,18 @@ TEST_CASE("A plan is one JSON document with what a topology costs") {
   CHECK(plan["codec"] == json{{"name", "f32"}, {"vector_bytes", 1000.0}, {"memory_bytes", 0.0}});
 }
 
+TEST_CASE("A plan says how many liars a graph tolerates") {
+  const Words complete = {"--topology.kind=complete", "-n", "16"};
+  CHECK(holds(*plan(complete), "2 of 16 (12 %) with exchange.aggregation = clip"));
+  const Words ring = {"--topology.kind=ring", "-n", "16"};
+  CHECK(holds(*plan(ring), "none for sure"));
+  CHECK(holds(*plan(ring), "connectivity 0.152"));
+  const json document = json::parse(*plan(Words{"-n", "16", "--json", "--topology.kind=complete"}));
+  CHECK(document["liars"] == 2);
+  CHECK(document["connectivity"].get<double>() == doctest::Approx(16));
+  CHECK_FALSE(holds(*plan(Words{"--topology.kind=exponential", "-n", "16"}), "liars"));
+}
+
 TEST_CASE("A plan computes the size of the model of a configuration") {
   const Words words = {"-n", "4", "--model-bytes", "auto", "--json", "--model.hidden=2"};
   CHECK(json::parse(*plan(words))["model_bytes"] == 4 * (784 * 2 + 2 + 2 * 10 + 10));

@@ -433,7 +433,7 @@ TEST_CASE("An edge whose ends count differently begins anew") {
     a.exchange.tick(now + 2s, a.links, a.outbox);
     REQUIRE(a.exchange.sessions().take_broken() == std::vector{b.membership.roster().self()});
     const std::uint64_t before = a.links.active(b.membership.roster().self())->edge_id();
-    a.links.restart(now, b.membership.roster().self(), "test", a.outbox);
+    a.links.restart(now, b.membership.roster().self(), "test", Duration{}, a.outbox);
     a.links.tick(now, a.outbox);
     hear_each_other(b, a, now);
     CHECK(a.links.active(b.membership.roster().self())->edge_id() != before);

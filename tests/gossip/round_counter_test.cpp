@@ -17,8 +17,8 @@ std::vector<StreamView> heard_in(const std::vector<std::uint64_t>& rounds) {
   return streams;
 }
 
-RoundCounter counter_in(std::uint64_t round) {
-  RoundCounter counter(8, 8s);
+RoundCounter counter_in(std::uint64_t round, std::size_t liars = 1) {
+  RoundCounter counter(8, 8s, liars);
   counter.start(Time{}, round);
   return counter;
 }
@@ -42,6 +42,16 @@ TEST_CASE("One neighbour alone is followed once in a while") {
   CHECK(counter.follow(Time(2s), streams) == 11);
   CHECK(counter.follow(Time(9s) - 1ns, streams) == 11);
   CHECK(counter.follow(Time(9s), streams) == 70);
+}
+
+TEST_CASE("As many neighbours as may lie are followed like one alone") {
+  RoundCounter counter = counter_in(10, 2);
+  const auto streams = heard_in({70, 11, 1'000'000, 12});
+  CHECK(counter.alone(streams) == NodeId{3});
+  CHECK(counter.follow(Time(1s), streams) == 1'000'000);
+  CHECK(counter.follow(Time(2s), streams) == 12);
+  CHECK(counter.follow(Time(2s), heard_in({70, 11, 1'000'000, 80})) == 70);
+  CHECK(counter.follow(Time(2s), heard_in({70, 1'000'000})) == 70);  // none to confirm them
 }
 
 TEST_CASE("Rounds that are jumped over count as far as there was time for them") {

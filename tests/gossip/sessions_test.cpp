@@ -295,7 +295,8 @@ TEST_CASE("Sessions that close without an end are given up when they are too man
     edge.a.offer(lives, edge.now);
     edge.a.said();
     edge.a.sessions.close_all(edge.now, edge.a.outbox);
-    edge.a.links.restart(edge.now, edge.b.membership.roster().self(), "test", edge.a.outbox);
+    edge.a.links.restart(edge.now, edge.b.membership.roster().self(), "test", Duration{},
+                         edge.a.outbox);
     edge.a.links.tick(edge.now, edge.a.outbox);
     for (int k = 0; k < 3; ++k) {
       edge.b.take(edge.now, edge.a.said());

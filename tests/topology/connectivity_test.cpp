@@ -25,6 +25,14 @@ TEST_CASE("The algebraic connectivity is that of closed forms") {
   CHECK(value(star) == doctest::Approx(1));
 }
 
+TEST_CASE("One liar asks for a connectivity of more than three and two for more than ten") {
+  CHECK(tolerated_liars(0) == 0);
+  CHECK(tolerated_liars(3) == 0);
+  CHECK(tolerated_liars(3.001) == 1);
+  CHECK(tolerated_liars(10) == 1);
+  CHECK(tolerated_liars(10.001) == 2);
+}
+
 TEST_CASE("The eigenvector tells the two halves apart that one edge joins") {
   const Graph graph = undirected(6, {{0, 1}, {1, 2}, {2, 0}, {3, 4}, {4, 5}, {5, 3}, {2, 3}});
   const auto found = connectivity(graph);

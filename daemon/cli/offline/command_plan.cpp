@@ -1,8 +1,6 @@
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -24,6 +22,7 @@
 #include "models/data/load.h"
 #include "models/learner.h"
 #include "topology/build.h"
+#include "topology/connectivity.h"
 #include "topology/plan.h"
 
 namespace starling::daemon {
@@ -244,31 +243,6 @@ json to_json(const std::vector<RoundTime>& rounds, const LinkOptions& link) {
   return {{"bytes_per_s", link.bytes_per_s}, {"step_s", link.step_s}, {"ways", std::move(ways)}};
 }
 
-// Epsilon of each node, in their order; nodes of equally many samples have the same.
-json to_json(const PrivacyPlan& plan) {
-  json rounds = json::array();
-  for (const std::uint64_t count : plan.rounds) {
-    std::map<std::size_t, double> known;
-    json epsilons = json::array();
-    for (const std::size_t samples : plan.samples) {
-      const auto [found, is_new] = known.emplace(samples, 0);
-      if (is_new) found->second = plan.epsilon(samples, count);
-      epsilons.push_back(found->second);
-    }
-    rounds.push_back({{"rounds", count},
-                      {"steps", count * plan.steps_per_round},
-                      {"epsilon", std::move(epsilons)}});
-  }
-  return {{"clip", plan.clip},
-          {"noise", plan.noise},
-          {"delta", plan.delta},
-          {"batch_size", plan.batch_size},
-          {"steps_per_round", plan.steps_per_round},
-          {"may_take_more", plan.may_take_more},
-          {"samples", plan.samples},
-          {"after", std::move(rounds)}};
-}
-
 json names_of(const Question& question, const topology::Edges& edges) {
   json list = json::array();
   for (const auto& [from, to] : edges)
@@ -300,6 +274,10 @@ json to_json(const topology::Plan& plan, const Question& question) {
       {"spectral_gap", plan.spectral_gap},
       {"schedule", question.traffic.schedule->name},
       {"vectors_per_round", question.traffic.mean_vectors(plan)}};
+  if (plan.connectivity) {
+    object["connectivity"] = *plan.connectivity;
+    object["liars"] = topology::tolerated_liars(*plan.connectivity);
+  }
   if (plan.diameter) object["diameter"] = *plan.diameter;
   if (plan.rounds_to_consensus) object["rounds_to_consensus"] = *plan.rounds_to_consensus;
   if (const auto& model_bytes = question.model_bytes) {
@@ -363,14 +341,14 @@ std::string cost_text(const topology::Plan& plan, const Question& question) {
   return fmt::format("{} a node, {} in all", human_bytes(bytes.node), human_bytes(bytes.total));
 }
 
-std::string to_lines(const std::vector<RoundTime>& rounds) {
-  std::string text = fmt::format("\n{:<26}{:>10}{:>11}{:>10}{:>8}\n", "way", "round", "computing",
-                                 "steps/s", "gain");
-  for (const RoundTime& round : rounds)
-    text += fmt::format("{:<26}{:>10}{:>10.1f} %{:>9.4g}{:>7.2f} x\n", round.way,
-                        fmt::format("{:.4g} s", round.round_s), 100 * round.computing,
-                        round.steps_per_s, round.gain);
-  return text;
+// "2 of 16 (12 %) with exchange.aggregation = clip (connectivity 16)"
+std::string liars_text(double connectivity, int nodes) {
+  const std::size_t liars = topology::tolerated_liars(connectivity);
+  const std::string graph = fmt::format("connectivity {:.3g}", connectivity);
+  if (liars == 0)
+    return fmt::format("none for sure, with any exchange.aggregation ({}; one asks for 3)", graph);
+  return fmt::format("{} of {} ({:.0f} %) with exchange.aggregation = clip ({})", liars, nodes,
+                     100 * static_cast<double>(liars) / nodes, graph);
 }
 
 std::string to_lines(const topology::Plan& plan, const Question& question,
@@ -392,6 +370,7 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
   line("spectral gap", fmt::format("{:.4g} (mixing rate {:.4g})", plan.spectral_gap, plan.lambda2));
   line("rounds to consensus",
        or_never(plan.rounds_to_consensus, " (to a millionth of the initial disagreement)"));
+  if (plan.connectivity) line("liars", liars_text(*plan.connectivity, plan.n));
   line("bytes per round", cost_text(plan, question));
   if (question.model_bytes || !question.codec.is_native())
     line("codec", codec_text(plan, question));

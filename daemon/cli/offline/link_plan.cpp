@@ -89,4 +89,14 @@ std::vector<RoundTime> plan_rounds(const LinkOptions& options) {
   return rounds;
 }
 
+std::string to_lines(const std::vector<RoundTime>& rounds) {
+  std::string text = fmt::format("\n{:<26}{:>10}{:>11}{:>10}{:>8}\n", "way", "round", "computing",
+                                 "steps/s", "gain");
+  for (const RoundTime& round : rounds)
+    text += fmt::format("{:<26}{:>10}{:>10.1f} %{:>9.4g}{:>7.2f} x\n", round.way,
+                        fmt::format("{:.4g} s", round.round_s), 100 * round.computing,
+                        round.steps_per_s, round.gain);
+  return text;
+}
+
 }  // namespace starling::daemon

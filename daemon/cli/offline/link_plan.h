@@ -44,5 +44,7 @@ struct RoundTime {
 // dpsgd first. The last is dpsgd with the fewest local steps with which a node computes nine tenths
 // of its time, if more than the eight of the previous row.
 std::vector<RoundTime> plan_rounds(const LinkOptions& options);
+// A table for people.
+std::string to_lines(const std::vector<RoundTime>& rounds);
 
 }  // namespace starling::daemon

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "daemon/setup/config.h"
@@ -92,6 +94,31 @@ Result<PrivacyPlan> read_privacy_plan(const Settings& settings, std::size_t node
     return fail("--privacy: a node of {} has no samples; expected fewer nodes, or more data",
                 nodes);
   return plan;
+}
+
+nlohmann::json to_json(const PrivacyPlan& plan) {
+  using nlohmann::json;
+  json rounds = json::array();
+  for (const std::uint64_t count : plan.rounds) {
+    std::map<std::size_t, double> known;
+    json epsilons = json::array();
+    for (const std::size_t samples : plan.samples) {
+      const auto [found, is_new] = known.emplace(samples, 0);
+      if (is_new) found->second = plan.epsilon(samples, count);
+      epsilons.push_back(found->second);
+    }
+    rounds.push_back({{"rounds", count},
+                      {"steps", count * plan.steps_per_round},
+                      {"epsilon", std::move(epsilons)}});
+  }
+  return {{"clip", plan.clip},
+          {"noise", plan.noise},
+          {"delta", plan.delta},
+          {"batch_size", plan.batch_size},
+          {"steps_per_round", plan.steps_per_round},
+          {"may_take_more", plan.may_take_more},
+          {"samples", plan.samples},
+          {"after", std::move(rounds)}};
 }
 
 std::string to_lines(const PrivacyPlan& plan) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct PrivacyPlan {
 Result<PrivacyPlan> read_privacy_plan(const Settings& settings, std::size_t nodes,
                                       std::optional<std::size_t> samples);
 
+// Epsilon of each node, in their order; nodes of equally many samples have the same.
+nlohmann::json to_json(const PrivacyPlan& plan);
 // A table of the nodes with the fewest and the most samples.
 std::string to_lines(const PrivacyPlan& plan);
 

@@ -1,0 +1,56 @@
+// Refusals: the vectors of one peer that the trainer did not average because of the peer's fault,
+// and when its edge is to be closed for a pause. It is after kMost refusals in a row; if the first
+// vectors after the pause are refused again, the next pause is twice as long. Refusals are in a row
+// where the trainer has got at most kUnderWay other vectors of the peer in between.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/time.h"
+
+namespace starling::gossip {
+
+class Refusals {
+ public:
+  static constexpr int kMost = 16;      // fewer: one broken moment costs an edge
+  static constexpr int kMostAgain = 2;  // after a pause
+  static constexpr int kUnderWay = 4;   // in jobs that the trainer has not ended
+  static constexpr int kForgiven = 16;  // vectors without a refusal end the history
+  static constexpr Duration kFirstPause = std::chrono::seconds(8);
+  static constexpr Duration kLongestPause = std::chrono::minutes(10);
+
+  // The trainer gets a vector of the peer.
+  void take() {
+    since_ = std::min(since_ + 1, kForgiven);
+    if (since_ < kForgiven) return;
+    reason_.clear();
+    in_a_row_ = 0;
+    pause_ = {};
+  }
+  // The trainer has refused one. `reason`: of optim::Rejection.
+  void refuse(const std::string& reason) {
+    in_a_row_ = since_ <= kUnderWay ? in_a_row_ + 1 : 1;
+    since_ = 0;
+    reason_ = reason;
+  }
+  // Of the last one; empty: none among the last kForgiven vectors.
+  const std::string& reason() const { return reason_; }
+  // For how long the edge is to be closed from now on, if it is: said once.
+  std::optional<Duration> take_pause() {
+    if (in_a_row_ < (pause_ == Duration{} ? kMost : kMostAgain)) return std::nullopt;
+    in_a_row_ = 0;
+    pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
+    return pause_;
+  }
+
+ private:
+  std::string reason_;
+  int since_ = 0, in_a_row_ = 0;
+  Duration pause_{};  // the last one; 0: none
+};
+
+}  // namespace starling::gossip
