@@ -155,6 +155,15 @@ std::vector<Survey> plausible(std::span<const Survey> of_founders) {
   return surveys;
 }
 
+// Whether all of its numbers were plausible.
+bool lost_nothing(const Survey& plausible, const Survey& told) {
+  const auto is_kept = [](const ColumnSurvey& now, const ColumnSurvey& before) {
+    return now.moments.count > 0 || before.moments.count == 0;
+  };
+  return (plausible.amounts.count > 0 || told.amounts.count == 0) &&
+         std::ranges::equal(plausible.columns, told.columns, is_kept);
+}
+
 }  // namespace
 
 const ColumnSurvey* Survey::find(std::string_view name) const {
@@ -189,11 +198,10 @@ Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsi
 
 Result<Survey> merge(std::span<const Survey> of_founders) {
   TRY_DO(check_dealt(of_founders));
-  if (const auto fixed = std::ranges::find_if(of_founders, &Survey::is_fixed);
-      fixed != of_founders.end())
-    return *fixed;
   if (of_founders.empty()) return fail("there is no survey to found the features on");
   const std::vector<Survey> surveys = plausible(of_founders);
+  for (std::size_t k = 0; k < surveys.size(); ++k)
+    if (surveys[k].is_fixed && lost_nothing(surveys[k], of_founders[k])) return of_founders[k];
   Survey sum = surveys.front();
   for (const Survey& other : std::span(surveys).subspan(1)) TRY_DO(merge_into(sum, other));
   sum.is_fixed = true;

@@ -34,7 +34,8 @@ struct Survey {
   unsigned hash_bits = 0;                 // see DataOptions
   bool decimal_comma = false;             // a file has 3,14; a model of it reads that too
   std::vector<std::string> missing = {};  // words for a missing number, ascending; none when hashed
-  // From an existing model: overrides all other surveys.
+  // From an existing model: overrides all other surveys, unless a number of it is implausible
+  // beside theirs.
   bool is_fixed = false;
   // With data.shard = auto: the file that is dealt out, the same at all nodes.
   std::optional<DealtFile> dealt = {};

@@ -311,7 +311,9 @@ TEST_CASE("What fewer rows have than a node wants to tell is left out of its sur
 namespace {
 
 // Of the first numeric column after one of eleven founders told something false of it, and before.
-std::pair<Moments, Moments> beside_a_liar(const std::function<void(Moments&)>& lie) {
+// `has_model`: it tells what an existing model of its own was founded on.
+std::pair<Moments, Moments> beside_a_liar(const std::function<void(Moments&)>& lie,
+                                          bool has_model = false) {
   const Dataset set = table_of(1100);
   std::vector<Survey> surveys;
   for (std::uint32_t k = 0; k < 11; ++k) surveys.push_back(survey_of(set, 100 * k, 100 * (k + 1)));
@@ -320,6 +322,7 @@ std::pair<Moments, Moments> beside_a_liar(const std::function<void(Moments&)>& l
   };
   const Moments honest = of_column(value_of(merge(surveys)));
   Survey& liar = surveys[4];
+  liar.is_fixed = has_model;
   lie(std::ranges::find(liar.columns, ColumnKind::numbers, &ColumnSurvey::kind)->moments);
   return {of_column(value_of(merge(surveys))), honest};
 }
@@ -337,6 +340,19 @@ TEST_CASE("What one founder tells falsely of a column does not change its scale"
   }
   const auto [seen, honest] = beside_a_liar([](Moments& told) { told.count = 1e15; });
   CHECK(seen.count < 1e6);
+}
+
+TEST_CASE("A survey of an existing model founds the features if its numbers are plausible") {
+  for (const double off : {0.5, 1e9}) {
+    CAPTURE(off);
+    double told = 0;
+    const auto [seen, honest] =
+        beside_a_liar([&](Moments& moments) { told = moments.mean += off; }, true);
+    if (off < 1)
+      CHECK(seen.mean == told);
+    else
+      CHECK(std::abs(seen.mean - honest.mean) < .2 * honest.deviation());
+  }
 }
 
 TEST_CASE("Founders that are right to differ all count") {
