@@ -103,6 +103,11 @@ AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::Lear
   if (learner.optim.outer != optim::OuterKind::none)
     return {plain, fmt::format("an outer step is taken (optim.outer={})",
                                optim::name(learner.optim.outer))};
+  if (const optim::MixRule& rule = *learner.optim.aggregation.rule; !rule.is_plain)
+    return {is_pairwise ? optim::algorithm_named(plain->counterpart) : plain,
+            fmt::format("members may lie (exchange.aggregation={}), and an exact algorithm adds up "
+                        "what comes over each edge",
+                        rule.name)};
   const AlgorithmRow* const exact = choose_exact(node, learner, is_wide_network(reader));
   const bool is_guess = is_of_trainers(learner);
   const std::string because =

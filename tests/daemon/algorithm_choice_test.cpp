@@ -8,6 +8,7 @@
 
 #include "daemon/setup/config.h"
 #include "daemon/setup/setting_sources.h"
+#include "optim/aggregation.h"
 
 using namespace starling;
 
@@ -68,6 +69,15 @@ TEST_CASE("Where data differ by node an exact algorithm is chosen that bears the
   expect(with({{"optim.outer", "nesterov"}}), "dpsgd+nesterov", "outer step");
   expect(with({{"topology.kind", "exponential"}}), "dpsgd", "both ways");
   expect(with({{"exchange.missing", "reuse"}}), "dpsgd", "reuse");
+  for (const optim::MixRule& rule : optim::mix_rules())
+    if (!rule.is_plain) {
+      const std::string name(rule.name);
+      expect(with({{"exchange.aggregation", name}}), "dpsgd", "may lie");
+      expect(with({{"exchange.aggregation", name}, {"optim.local-optimizer", "adam"}}), "dpsgd",
+             "may lie");
+    }
+  expect(with({{"exchange.aggregation", "clip"}, {"exchange.schedule", "pairwise"}}), "adpsgd",
+         "may lie");
   expect({{"data.source", "reference"}}, "ed", "reference");
   expect({{"data.shard", "0/4"}}, "ed", "shard");
 }
