@@ -35,6 +35,11 @@ def program():
     return os.environ.get("STARLING") or (str(built[-1]) if built else "")
 
 
+def liar_program():
+    """That of tests/tools/liar.cpp, of the same build."""
+    return os.environ.get("LIAR") or os.path.join(os.path.dirname(program()), "..", "tests", "liar")
+
+
 def key_arguments(folder, arguments=()):
     """What gives a node keys, of a cluster key in the folder; none where the arguments want none, or the
     program is of a time without keys."""
@@ -116,6 +121,10 @@ class Starling(Stopped):
         for k in range(len(self.addresses), self.nodes):
             self.addresses.append(self.read_addresses(ready[k], k))
 
+    def command(self, k):
+        """What runs node k, before its settings."""
+        return [program(), "run"]
+
     def start_one(self, k, arguments):
         reader, writer = os.pipe()
         host = self.network.address(k) if self.network else "127.0.0.1"
@@ -124,7 +133,7 @@ class Starling(Stopped):
         keys = key_arguments(self.folder.name, arguments) if self.network else []
         with open(Path(self.folder.name, f"{k}.log"), "wb") as log:
             self.processes.append(subprocess.Popen(
-                [*(self.network.prefix(k) if self.network else []), program(), "run",
+                [*(self.network.prefix(k) if self.network else []), *self.command(k),
                  f"--node.name=node-{k:02}", "--node.log=info", f"--cluster.expect={self.nodes}",
                  f"--listen.control={host}:{port}", "--listen.http=127.0.0.1:0", f"--ready-file=/dev/fd/{writer}", *join, *keys,
                  *(argument.replace("{node}", str(k)) for argument in arguments)],

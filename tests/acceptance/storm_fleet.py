@@ -14,7 +14,7 @@ from fleet import ROOT, wait
 
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import network as networks  # noqa: E402
-from cluster import program  # noqa: E402
+from cluster import liar_program, program  # noqa: E402
 
 WITNESSES = 4  # are never ended
 SPARE_PLACES = 2  # for those who join beyond the first ones
@@ -42,10 +42,6 @@ def all_lies():
     found = subprocess.run([program(), "simulate", "--sim.lie=?"], capture_output=True, text=True)
     names = found.stderr.split("one of")[-1].replace(",", " ").replace(".", " . ").split()
     return [name for name in names if name not in ("none", "or", "and", ".")]
-
-
-def liar_program():
-    return os.environ.get("LIAR") or os.path.join(os.path.dirname(program()), "..", "tests", "liar")
 
 
 class Slot:
