@@ -113,20 +113,6 @@ std::size_t drop_not_finite(std::vector<Pair>& pairs, const std::vector<double>&
   return kept.size() - pairs.size();
 }
 
-// ||a - b||^2, of two vectors on the wire.
-template <class S>
-double squared_between(const Payload& a, const Payload& b, std::size_t size, const Format& format) {
-  VectorReader<S> a_reader(format, a), b_reader(format, b);
-  std::array<S, kMixTile> a_scratch, b_scratch;
-  double squared = 0;
-  for (std::size_t start = 0; start < size; start += kMixTile) {
-    const std::size_t count = std::min(kMixTile, size - start);
-    squared += squared_distance(a_reader.next(std::span(a_scratch).first(count)),
-                                b_reader.next(std::span(b_scratch).first(count)));
-  }
-  return squared;
-}
-
 // Measures the pairs, of which ||theirs_j - s||^2 is known, and shortens them. Returns whether a
 // weight has changed.
 template <class S>
@@ -206,6 +192,19 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
 }
 
 template <class S>
+double squared_between(const Payload& a, const Payload& b, std::size_t size, const Format& format) {
+  VectorReader<S> a_reader(format, a), b_reader(format, b);
+  std::array<S, kMixTile> a_scratch, b_scratch;
+  double squared = 0;
+  for (std::size_t start = 0; start < size; start += kMixTile) {
+    const std::size_t count = std::min(kMixTile, size - start);
+    squared += squared_distance(a_reader.next(std::span(a_scratch).first(count)),
+                                b_reader.next(std::span(b_scratch).first(count)));
+  }
+  return squared;
+}
+
+template <class S>
 void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const Format& format) {
   std::array<S, kMixTile> own_scratch, scratch;
   VectorReader<S> own_reader(format, term.own), reader(format, term.theirs);
@@ -220,6 +219,8 @@ void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const
   }
 }
 
+template double squared_between<float>(const Payload&, const Payload&, std::size_t, const Format&);
+template double squared_between<double>(const Payload&, const Payload&, std::size_t, const Format&);
 template void accumulate(std::span<float>, std::size_t, const MixTerm&, const Format&);
 template void accumulate(std::span<double>, std::size_t, const MixTerm&, const Format&);
 template MixResult mix(SharedVector<float>&, const Payload&, std::span<const MixTerm>,

@@ -38,6 +38,10 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
               const Format& format, const Shorten& shorten = {},
               std::shared_ptr<std::byte> room = nullptr);
 
+// ||a - b||^2 of two encoded vectors of `size` numbers. REQUIRES that both fit.
+template <class S>
+double squared_between(const Payload& a, const Payload& b, std::size_t size, const Format& format);
+
 // flow += w (theirs - own) of the numbers from `first` on, as mix() added it. REQUIRES a term that
 // mix() took.
 template <class S>
