@@ -75,67 +75,47 @@ void check_clipping(optim::Objective<double>& exact, optim::Objective<float>& ro
 }  // namespace
 
 TEST_CASE("Clipped gradients of every model add up to those of its single samples") {
-  const Folder folder("clipping");
-  for (Case each : every_model(folder)) {
-    CAPTURE(to_string(each.model.kind));
-    CAPTURE(to_string(each.data.source));
-    each.model.l2 = 0;
-    const auto data = load_shared(each.data);
-    const auto exact = make<double>(each.model, each.data, data, shard_of(1, 0));
-    check_clipping(*exact, *make<float>(each.model, each.data, data, shard_of(1, 0)));
-  }
+  const auto check = [](const Case& each, optim::Objective<double>& exact) {
+    check_clipping(exact, *in_float(each));
+  };
+  for_every_model("clipping", check, 0);
 }
 
 TEST_CASE("No sample moves a clipped gradient by more than the bound") {
-  const Folder folder("sensitivity");
-  for (const Case& each : every_model(folder)) {
-    CAPTURE(to_string(each.model.kind));
-    CAPTURE(to_string(each.data.source));
-    const auto objective =
-        make<double>(each.model, each.data, load_shared(each.data), shard_of(1, 0));
-    const std::vector<double> x = random_point(objective->dimension());
+  for_every_model("sensitivity", [](const Case&, optim::Objective<double>& objective) {
+    const std::vector<double> x = random_point(objective.dimension());
     const optim::Clip clip{.bound = 1e-3, .divisor = 7};
     std::vector<double> with(x.size()), without(x.size());
     const double most =
-        objective->clipped_gradient(x, std::vector<std::uint32_t>{0, 2, 3}, clip, with);
-    objective->clipped_gradient(x, std::vector<std::uint32_t>{0, 3}, clip, without);
+        objective.clipped_gradient(x, std::vector<std::uint32_t>{0, 2, 3}, clip, with);
+    objective.clipped_gradient(x, std::vector<std::uint32_t>{0, 3}, clip, without);
     CHECK(most == doctest::Approx(1e-3 / 7));
     CHECK(distance(with, without) <= most * (1 + 1e-9));
     CHECK(distance(with, without) >= most * (1 - 1e-6));
-  }
+  });
 }
 
 TEST_CASE("A wide bound clips nothing and terms that all samples share are added once") {
-  const Folder folder("wide");
-  for (Case each : every_model(folder)) {
-    CAPTURE(to_string(each.model.kind));
-    CAPTURE(to_string(each.data.source));
-    each.model.l2 = 0.2;
-    const auto objective =
-        make<double>(each.model, each.data, load_shared(each.data), shard_of(1, 0));
-    const std::vector<double> x = random_point(objective->dimension());
+  const auto check = [](const Case&, optim::Objective<double>& objective) {
+    const std::vector<double> x = random_point(objective.dimension());
     std::vector<double> plain(x.size()), clipped(x.size());
     const std::vector<std::uint32_t> batch{0, 2, 3};
-    objective->loss_and_gradient(x, batch, plain);
-    objective->clipped_gradient(x, batch, {.bound = 1e9, .divisor = 3}, clipped);
+    objective.loss_and_gradient(x, batch, plain);
+    objective.clipped_gradient(x, batch, {.bound = 1e9, .divisor = 3}, clipped);
     CHECK(distance(clipped, plain) < 1e-9 * norm_of(plain));
-  }
+  };
+  for_every_model("wide", check, 0.2);
 }
 
 TEST_CASE("A batch without a sample has the gradient of the shared terms alone") {
-  const Folder folder("empty");
-  for (Case each : every_model(folder)) {
-    CAPTURE(to_string(each.model.kind));
-    CAPTURE(to_string(each.data.source));
-    each.model.l2 = 0;
-    const auto objective =
-        make<double>(each.model, each.data, load_shared(each.data), shard_of(1, 0));
-    std::vector<double> gradient(objective->dimension(), 5);
-    CHECK(objective->clipped_gradient(random_point(gradient.size()), {},
-                                      {.bound = 0.5, .divisor = 10},
-                                      gradient) == doctest::Approx(0.05));
+  const auto check = [](const Case&, optim::Objective<double>& objective) {
+    std::vector<double> gradient(objective.dimension(), 5);
+    CHECK(objective.clipped_gradient(random_point(gradient.size()), {},
+                                     {.bound = 0.5, .divisor = 10},
+                                     gradient) == doctest::Approx(0.05));
     CHECK(norm_of(gradient) == 0);
-  }
+  };
+  for_every_model("empty", check, 0);
 }
 
 TEST_CASE("A site that weighs more may move its gradient by more") {

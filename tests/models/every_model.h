@@ -1,7 +1,9 @@
 // Every kind of model on data of every kind, small enough to be differentiated numerically.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,6 +69,26 @@ inline std::vector<Case> every_model(const Folder& folder) {
           {{.kind = ModelKind::logistic, .l2 = 0.1}, sparse},
           {{.kind = ModelKind::mlp, .hidden = hidden}, sparse},
           {{.kind = ModelKind::softmax}, many}};
+}
+
+// Calls `check` with each model and its objective on all data. `l2` takes the place of the models'
+// own. A folder with `folder_name` in its name holds the files of the data.
+inline void for_every_model(
+    const std::string& folder_name,
+    const std::function<void(const Case& each, optim::Objective<double>& objective)>& check,
+    std::optional<double> l2 = {}) {
+  const Folder folder(folder_name);
+  for (Case each : every_model(folder)) {
+    CAPTURE(to_string(each.model.kind));
+    CAPTURE(to_string(each.data.source));
+    if (l2) each.model.l2 = *l2;
+    check(each, *make<double>(each.model, each.data, load_shared(each.data), shard_of(1, 0)));
+  }
+}
+
+// The same objective in float.
+inline Owned<float> in_float(const Case& each) {
+  return make<float>(each.model, each.data, load_shared(each.data), shard_of(1, 0));
 }
 
 }  // namespace starling::models

@@ -61,64 +61,49 @@ void check_float_agrees(optim::Objective<double>& exact, optim::Objective<float>
 }  // namespace
 
 TEST_CASE("Every gradient agrees with finite differences and float with double") {
-  const Folder folder("gradients");
-  for (const Case& each : every_model(folder)) {
-    CAPTURE(to_string(each.model.kind));
-    CAPTURE(to_string(each.data.source));
-    const auto data = load_shared(each.data);
-    const auto exact = make<double>(each.model, each.data, data, shard_of(1, 0));
-    check_gradient(*exact);
-    check_float_agrees(*exact, *make<float>(each.model, each.data, data, shard_of(1, 0)));
-    CHECK(exact->describe().schema !=
-          make<float>(each.model, each.data, data, shard_of(1, 0))->describe().schema);
-  }
+  for_every_model("gradients", [](const Case& each, optim::Objective<double>& exact) {
+    const Owned<float> rough = in_float(each);
+    check_gradient(exact);
+    check_float_agrees(exact, *rough);
+    CHECK(exact.describe().schema != rough->describe().schema);
+  });
 }
 
 TEST_CASE("The blocks of a model lie behind each other and hold all its parameters") {
-  const Folder folder("blocks");
-  for (const Case& each : every_model(folder)) {
-    CAPTURE(to_string(each.model.kind));
-    CAPTURE(to_string(each.data.source));
-    const auto objective =
-        make<double>(each.model, each.data, load_shared(each.data), shard_of(1, 0));
+  for_every_model("blocks", [](const Case&, optim::Objective<double>& objective) {
     std::set<std::string> names;
     std::size_t offset = 0;
-    for (const optim::ParameterBlock& block : objective->blocks()) {
+    for (const optim::ParameterBlock& block : objective.blocks()) {
       CHECK(names.insert(block.name).second);
       CHECK(block.offset == offset);
       CHECK(block.size() > 0);
       offset += block.size();
     }
-    CHECK(offset == objective->dimension());
+    CHECK(offset == objective.dimension());
     // A gradient fills exactly that many numbers.
     std::vector<double> x = random_point(offset), gradient(offset + 1, 1e9);
-    objective->loss_and_gradient(x, {}, std::span(gradient).first(offset));
+    objective.loss_and_gradient(x, {}, std::span(gradient).first(offset));
     CHECK(std::ranges::count(gradient, 1e9) == 1);
-  }
+  });
 }
 
 TEST_CASE("A closed form is where the gradient with its extra terms vanishes") {
-  const Folder folder("closed-forms");
   std::size_t count = 0;
-  for (const Case& each : every_model(folder)) {
-    CAPTURE(to_string(each.model.kind));
-    CAPTURE(to_string(each.data.source));
-    const auto objective =
-        make<double>(each.model, each.data, load_shared(each.data), shard_of(1, 0));
+  for_every_model("closed-forms", [&](const Case& each, optim::Objective<double>& objective) {
     constexpr double kMu = 0.7;
-    const std::vector<double> c = random_point(objective->dimension());
+    const std::vector<double> c = random_point(objective.dimension());
     std::vector<double> x(c.size(), 5), gradient(c.size());
-    const bool is_solved = objective->minimize(c, kMu, x);
+    const bool is_solved = objective.minimize(c, kMu, x);
     CHECK(is_solved == (each.model.kind == ModelKind::linear));
     if (!is_solved) {
       CHECK(x == std::vector<double>(c.size(), 5));
-      continue;
+      return;
     }
     ++count;
-    objective->loss_and_gradient(x, {}, gradient);
+    objective.loss_and_gradient(x, {}, gradient);
     for (std::size_t k = 0; k < x.size(); ++k)
       CHECK(gradient[k] + c[k] + kMu * x[k] == doctest::Approx(0).scale(1).epsilon(1e-9));
-  }
+  });
   CHECK(count == 3);
 }
 
