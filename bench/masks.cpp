@@ -82,7 +82,7 @@ int main() {
     Words words(request);
     const std::string name = words.word();
     if (name == "stream") return report(request, stream(), "ns");
-    const std::size_t nodes = std::stoul(words.word());
+    const std::size_t nodes = words.number();
     if (name == "sum") return report(request, sum(nodes), "ms");
     report(request, give(nodes, name == "give"), "ms");
   });
