@@ -1,8 +1,7 @@
 #include "sim/damage.h"
 
-#include <deque>
-#include <functional>
 #include <span>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,28 +13,33 @@ namespace {
 
 using gossip::Header;
 
-// An archive (see fields.h) of the numbers of a message, one of which becomes another one. What is
-// text, bytes or an address stays.
+// An archive (see fields.h) that counts the numbers of a message, and changes the one at `place`.
+// Text, bytes and addresses stay.
 class Forger {
  public:
+  static constexpr std::uint64_t kNowhere = gossip::kAnyNumber;
+
+  Forger(Prng& prng, std::uint64_t place) : prng_(&prng), place_(place) {}
+
+  std::uint64_t count() const { return count_; }
+
   void number(std::uint64_t& x, std::uint64_t most) {
-    changes_.emplace_back([&x, most](Prng& prng) { x = another(prng, x, most); });
+    if (is_chosen()) x = another(x, most);
   }
   void id(NodeId& x) { number(x.value, gossip::kAnyNumber); }
   void flag(bool& x) {
-    changes_.emplace_back([&x](Prng&) { x = !x; });
+    if (is_chosen()) x = !x;
   }
   void real(double& x) {
-    changes_.emplace_back([&x](Prng& prng) { x = prng.uniform() * (1 + 2 * x); });
+    if (is_chosen()) x = prng_->uniform() * (1 + 2 * x);
   }
   void amount(double& x, double) { real(x); }
   // Another of the values of an enum.
   template <class E>
   void choice(E& x, E last) {
+    if (!is_chosen()) return;
     const auto most = static_cast<std::uint64_t>(last);
-    changes_.emplace_back([&x, most](Prng& prng) {
-      x = static_cast<E>((static_cast<std::uint64_t>(x) + 1 + prng.below(most)) % (most + 1));
-    });
+    x = static_cast<E>((static_cast<std::uint64_t>(x) + 1 + prng_->below(most)) % (most + 1));
   }
   void text(const std::string&, std::size_t) {}
   void name(const std::string&, std::size_t) {}
@@ -52,43 +56,37 @@ class Forger {
     using gossip::fields;
     fields(*this, x);
   }
-  // Which is immutable: a changed member takes its place.
   void record(gossip::Record& x) {
-    gossip::Member& member = members_.emplace_back(*x);
-    const std::size_t before = changes_.size();
-    record(member);
-    for (std::size_t k = before; k < changes_.size(); ++k)
-      changes_[k] = [change = std::move(changes_[k]), &x, &member](Prng& prng) {
-        change(prng);
-        x = gossip::Record(member);
-      };
+    x.change([this](gossip::Member& member) { record(member); });
   }
   void list(auto& records, std::size_t) {
     for (auto& x : records) record(x);
   }
   void rest(auto& records, std::size_t most) { list(records, most); }
 
-  void change_one(Prng& prng) { changes_[prng.below(changes_.size())](prng); }
-
  private:
+  bool is_chosen() { return count_++ == place_; }
   // A flipped bit, a number of any size, or one of the largest that are read.
-  static std::uint64_t another(Prng& prng, std::uint64_t value, std::uint64_t most) {
-    if (prng.chance(0.25)) return most - prng.below(2);
-    if (prng.chance(0.5)) return value ^ std::uint64_t{1} << prng.below(64);
-    return prng.next() >> prng.below(64);
+  std::uint64_t another(std::uint64_t value, std::uint64_t most) {
+    if (prng_->chance(0.25)) return most - prng_->below(2);
+    if (prng_->chance(0.5)) return value ^ std::uint64_t{1} << prng_->below(64);
+    return prng_->next() >> prng_->below(64);
   }
 
-  std::vector<std::function<void(Prng&)>> changes_;
-  std::deque<gossip::Member> members_;
+  Prng* prng_;
+  std::uint64_t place_, count_ = 0;
 };
 
 void change_one_field(Prng& prng, gossip::Header& header) {
-  Forger forger;
-  forger.number(header.envelope.incarnation, gossip::kIncarnationLimit - 1);
-  forger.number(header.envelope.sequence, gossip::kAnyNumber);
-  forger.number(header.chunk.transfer, gossip::kAnyNumber);
-  std::visit([&forger](auto& body) { forger.record(body); }, header.body);
-  forger.change_one(prng);
+  const auto walk = [&](Forger forger) {
+    forger.number(header.envelope.incarnation, gossip::kIncarnationLimit - 1);
+    forger.number(header.envelope.sequence, gossip::kAnyNumber);
+    forger.number(header.chunk.transfer, gossip::kAnyNumber);
+    std::visit([&forger](auto& body) { forger.record(body); }, header.body);
+    return forger.count();
+  };
+  const std::uint64_t count = walk({prng, Forger::kNowhere});
+  walk({prng, prng.below(count)});
 }
 
 }  // namespace
