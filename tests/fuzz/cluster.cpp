@@ -34,13 +34,13 @@ bool lie(gossip::Header& header, Input& in) {
   const std::size_t how = in.byte();
   if (how % 4 != 0) return false;
   if (how % 16 != 0) return change_a_field(header.body, in), true;
-  FieldChanger changer;
-  changer.number(header.envelope.incarnation, gossip::kIncarnationLimit - 1);
-  changer.number(header.envelope.sequence, gossip::kAnyNumber);
-  changer.number(header.chunk.transfer, gossip::kAnyNumber);
-  changer.number(header.chunk.offset, gossip::kAnyNumber);
-  changer.number(header.chunk.total, gossip::kAnyNumber);
-  changer.change_one(in);
+  change_one(in, [&header](FieldChanger& changer) {
+    changer.number(header.envelope.incarnation, gossip::kIncarnationLimit - 1);
+    changer.number(header.envelope.sequence, gossip::kAnyNumber);
+    changer.number(header.chunk.transfer, gossip::kAnyNumber);
+    changer.number(header.chunk.offset, gossip::kAnyNumber);
+    changer.number(header.chunk.total, gossip::kAnyNumber);
+  });
   return true;
 }
 

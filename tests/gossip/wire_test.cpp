@@ -3,13 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <deque>
-#include <functional>
 #include <limits>
 #include <set>
 
 #include "base/prng.h"
-#include "gossip/wire/fields.h"
+#include "tests/fuzz/field_changer.h"
 #include "tests/gossip/samples.h"
 
 using namespace starling;
@@ -36,86 +34,11 @@ void expect_round_trip(const Body& body) {
   CHECK(encode_header(header->envelope, header->body, header->chunk) == bytes);
 }
 
-// An archive that gives one field of a message another value, often beyond its limit.
-class Stretcher {
- public:
-  void number(std::uint64_t& x, std::uint64_t most) {
-    add([&x, most](Prng& prng) { x = prng.chance(0.5) ? most : prng.next(); });
-  }
-  void id(NodeId& x) { number(x.value, kAnyNumber); }
-  void flag(bool& x) {
-    add([&x](Prng&) { x = !x; });
-  }
-  template <class E>
-  void choice(E& x, E last) {
-    add([&x, last](Prng& prng) {
-      x = static_cast<E>(prng.below(static_cast<std::uint64_t>(last) + 2));
-    });
-  }
-  void real(double& x) {
-    add([&x](Prng& prng) { x = prng.uniform() - 0.5; });
-  }
-  void amount(double& x, double most) {
-    add([&x, most](Prng& prng) { x = prng.chance(0.5) ? most : -prng.uniform(); });
-  }
-  void text(std::string& x, std::size_t most) {
-    add([&x, most](Prng& prng) {
-      if (prng.chance(0.3)) x += static_cast<char>(prng.below(256));
-      x.resize(most + prng.below(2), 'x');
-    });
-  }
-  void name(std::string& x, std::size_t most) { text(x, most); }
-  void bytes(std::string& x, std::size_t most) {
-    add([&x, most](Prng& prng) { x.resize(most + prng.below(2)); });
-  }
-  void floats(std::vector<float>& x, std::size_t most) {
-    add([&x, most](Prng& prng) {
-      x.resize(most + prng.below(2));
-      if (prng.chance(0.5)) x.front() = std::numeric_limits<float>::quiet_NaN();
-    });
-  }
-  void endpoint(Endpoint& x) {
-    text(x.host, kHostBytesLimit);
-    add([&x](Prng& prng) { x.port = static_cast<std::uint16_t>(prng.below(1 << 16)); });
-  }
-  void words(auto& x, std::size_t most) {
-    add([&x, most](Prng& prng) { x.resize(most + prng.below(2)); });
-  }
-  template <class T>
-  void record(T& x) {
-    using gossip::fields;
-    fields(*this, x);
-  }
-  void record(Record& x) {
-    Member& member = members_.emplace_back(*x);
-    const std::size_t before = changes_.size();
-    record(member);
-    for (std::size_t k = before; k < changes_.size(); ++k)
-      changes_[k] = [change = std::move(changes_[k]), &x, &member](Prng& prng) {
-        change(prng);
-        x = member;
-      };
-  }
-  void list(auto& records, std::size_t) {
-    for (auto& x : records) record(x);
-  }
-  void rest(auto& records, std::size_t most) { list(records, most); }
-
-  void change_one(Prng& prng) {
-    if (!changes_.empty()) changes_[prng.below(changes_.size())](prng);
-  }
-
- private:
-  void add(std::function<void(Prng&)> change) { changes_.push_back(std::move(change)); }
-
-  std::vector<std::function<void(Prng&)>> changes_;
-  std::deque<Member> members_;
-};
-
-void stretch_a_field(Prng& prng, Body& body) {
-  Stretcher stretcher;
-  std::visit([&stretcher](auto& x) { stretcher.record(x); }, body);
-  stretcher.change_one(prng);
+void change_a_field(Prng& prng, Body& body) {
+  std::vector<std::byte> bytes(64);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(prng.below(256));
+  fuzz::Input in(bytes);
+  fuzz::change_a_field(body, in);
 }
 
 }  // namespace
@@ -219,7 +142,7 @@ TEST_CASE("A receiver reads exactly the messages that the sender finds within li
   std::size_t within = 0, beyond = 0;
   for (int k = 0; k < 200; ++k) {
     for (Body body : sample_bodies()) {
-      stretch_a_field(prng, body);
+      change_a_field(prng, body);
       const bool is_read = decode_header(bytes_of(encode_header({}, body, {}))).has_value();
       CAPTURE(kind_of(body).name);
       CHECK(is_within_limits(body) == is_read);
