@@ -11,6 +11,7 @@
 #include "base/prng.h"
 #include "daemon/process/safetensors.h"
 #include "optim/saved_state.h"
+#include "tests/daemon/checkpoint_example.h"
 
 using namespace starling;
 using namespace starling::daemon;
@@ -18,44 +19,16 @@ using nlohmann::json;
 
 namespace {
 
-Payload payload_of_numbers(const std::vector<float>& numbers) {
-  return Payload::copy_of(std::as_bytes(std::span(numbers)));
-}
-
 std::string all_bytes(const Payload& payload) {
   std::string bytes(payload.size(), '\0');
   payload.copy_to(0, std::as_writable_bytes(std::span(bytes)));
   return bytes;
 }
 
-gossip::Checkpoint sample() {
-  auto state = std::make_shared<optim::SavedState>();
-  state->schema = "mlp 4-2 f32";
-  state->kind = "ed sgd";
-  state->parameters = {{"w", "F32", {2, 2}, payload_of_numbers({1, 2, 3, 4})},
-                       {"b", "F32", {2}, payload_of_numbers({5, 6})}};
-  state->state = {
-      {"algorithm.flow.00000000000000ff", "F32", {6}, payload_of_numbers({1, 1, 2, 3, 5, 8})}};
-  state->opaque = Payload::copy_of(std::as_bytes(std::span(std::string_view("of a trainer"))));
-  gossip::Checkpoint checkpoint;
-  checkpoint.round = 12345678901;
-  checkpoint.uncounted = 1234567890;
-  checkpoint.members = 16;
-  checkpoint.foundation = std::string("survey\0with zeros", 17);
-  checkpoint.exchange.edges = {{NodeId{UINT64_MAX}, 1, 2}, {NodeId{3}, UINT64_MAX, 4}};
-  checkpoint.exchange.path = 0.1 + 0.2;
-  checkpoint.exchange.partner_path = std::numeric_limits<double>::denorm_min();
-  checkpoint.steps = 77;
-  checkpoint.samples = UINT64_MAX;
-  checkpoint.trained_s = 1e9 / 3;
-  checkpoint.state = state;
-  return checkpoint;
-}
-
 }  // namespace
 
 TEST_CASE("A checkpoint comes back from its files with every bit") {
-  const gossip::Checkpoint before = sample();
+  const gossip::Checkpoint before = example_checkpoint();
   const auto read = checkpoint_from(files_of(before));
   REQUIRE(read);
   CHECK(read->round == before.round);
@@ -87,7 +60,7 @@ TEST_CASE("A checkpoint comes back from its files with every bit") {
 }
 
 TEST_CASE("The parameters of a checkpoint are a file that others can read") {
-  const Generation content = files_of(sample());
+  const Generation content = files_of(example_checkpoint());
   const auto file = read_safetensors(all_bytes(content.files.at("model.safetensors")));
   REQUIRE(file);
   CHECK(file->tensors.at("w").numbers == std::vector<double>{1, 2, 3, 4});
@@ -97,7 +70,7 @@ TEST_CASE("The parameters of a checkpoint are a file that others can read") {
 
 TEST_CASE("A manifest with something missing or wrong is refused by name") {
   const auto refusal = [](const std::string& key, const char* value) {
-    Generation content = files_of(sample());
+    Generation content = files_of(example_checkpoint());
     if (value)
       content.about[key] = value;
     else
@@ -147,7 +120,7 @@ TEST_CASE("Tensors that overlap or have another shape than their bytes are refus
 
 TEST_CASE("Spoilt heads of tensors are refused or read within the file") {
   Prng prng(3);
-  const Generation whole = files_of(sample());
+  const Generation whole = files_of(example_checkpoint());
   for (int trial = 0; trial < 2000; ++trial) {
     Generation content = whole;
     for (const char* name : {"model.safetensors", "state.safetensors"}) {

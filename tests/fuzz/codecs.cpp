@@ -11,6 +11,7 @@
 #include "optim/saved_state.h"
 #include "optim/vector/kernels.h"
 #include "tests/fuzz/input.h"
+#include "tests/optim/remembered.h"
 
 namespace starling::fuzz {
 namespace {
@@ -249,28 +250,6 @@ std::vector<std::string> slice_seeds() {
 
 // ---------------------------------------------------------------- a state
 
-const std::vector<ParameterBlock> kBlocks = {{.name = "w", .extents = {2, 1}, .offset = 0},
-                                             {.name = "b", .extents = {1}, .offset = 2}};
-
-struct Remembered {
-  std::vector<float> m = {1, 2, 3};
-  double power = 0.5, length = 7;
-  std::uint64_t random = 99;
-  bool knows = true;
-  std::vector<std::uint32_t> order = {2, 0, 1};
-  std::map<std::uint64_t, std::vector<float>> flows = {{17, {1, 0, -1}}, {~0ULL, {4, 5, 6}}};
-
-  State<float> state() {
-    State<float> state;
-    state.add("part", {.vectors = {{"m", m}},
-                       .numbers = {{"power", &power}},
-                       .own = {{"length", &length}, {"random", &random}, {"knows", &knows}},
-                       .orders = {{"order", &order}},
-                       .edges = {{"flow", &flows}}});
-    return state;
-  }
-};
-
 void run_state(Bytes input) {
   Input in(input);
   const std::size_t piece = in.byte();
@@ -279,9 +258,9 @@ void run_state(Bytes input) {
   const std::string once = all_bytes(encode(*saved));
   const auto again = decode_saved_state(in_pieces(bytes_of(once), 0));
   ENSURE(again && all_bytes(encode(*again)) == once, "a state that is sent on stays as it is");
-  if (const auto x = load_parameters<float>(*saved, kBlocks))
+  if (const auto x = load_parameters<float>(*saved, test::kSavedBlocks))
     ENSURE(x->size() == 3 && all_finite(std::span<const float>(*x)), "parameters are finite");
-  Remembered after;
+  test::Remembered after;
   if (!check_state(*saved, 3, after.state())) return;
   load_state(*saved, 3, after.state());
   ENSURE(after.m.size() == 3 && all_finite(std::span<const float>(after.m)), "vectors stay sound");
@@ -291,9 +270,8 @@ void run_state(Bytes input) {
 
 std::vector<std::string> state_seeds() {
   BufferPool pool;
-  Remembered remembered;
-  const std::vector<float> x = {0.1F, 0.2F, 0.3F};
-  SavedState saved = save_state(std::span<const float>(x), kBlocks, remembered.state(), pool);
+  test::Remembered remembered;
+  SavedState saved = test::saved_of(remembered, pool);
   saved.schema = "a model\nof two lines";
   saved.kind = "dpsgd sgd";
   std::vector<std::string> seeds = {std::string(1, '\0') + all_bytes(encode(saved))};

@@ -12,6 +12,7 @@
 #include "models/nets/layer_registry.h"
 #include "models/predictor.h"
 #include "optim/saved_state.h"
+#include "tests/daemon/checkpoint_example.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/samples.h"
 #include "tests/fuzz/scratch.h"
@@ -115,29 +116,6 @@ std::vector<std::string> model_seeds() {
 
 // ---------------------------------------------------------------- checkpoints
 
-gossip::Checkpoint sample_checkpoint() {
-  const auto numbers = [](std::size_t count) {
-    const std::vector<float> values(count, 0.5F);
-    return Payload::copy_of(std::as_bytes(std::span(values)));
-  };
-  auto state = std::make_shared<optim::SavedState>();
-  state->schema = "mlp 4-2 f32";
-  state->kind = "ed sgd";
-  state->parameters = {{"w", "F32", {2, 2}, numbers(4)}, {"b", "F32", {2}, numbers(2)}};
-  state->state = {{"algorithm.flow.00000000000000ff", "F32", {6}, numbers(6)}};
-  state->opaque = Payload::copy_of(bytes_of("of a trainer"));
-  gossip::Checkpoint checkpoint;
-  checkpoint.round = 12345678901;
-  checkpoint.members = 16;
-  checkpoint.foundation = "a survey";
-  checkpoint.exchange.edges = {{NodeId{~0ULL}, 1, 2}, {NodeId{3}, ~0ULL, 4}};
-  checkpoint.exchange.path = 0.3;
-  checkpoint.steps = 77;
-  checkpoint.trained_s = 1e9 / 3;
-  checkpoint.state = state;
-  return checkpoint;
-}
-
 // A checkpoint that is read is written as the same.
 void expect_checkpoint(const Generation& content) {
   const auto checkpoint = checkpoint_from(content);
@@ -156,7 +134,7 @@ void run_manifest(Bytes input) {
   static const ScratchFolder parent;
   static const std::string folder = [] {
     auto made = CheckpointFolder::open(parent.path());
-    ENSURE(made && made->save(files_of(sample_checkpoint()), 1), "a checkpoint can be saved");
+    ENSURE(made && made->save(files_of(example_checkpoint()), 1), "a checkpoint can be saved");
     return parent.path();
   }();
   const std::uint64_t hash = content_hash(bytes_of(text)) ^ (is_right ? 0 : 1);
@@ -172,7 +150,7 @@ void run_manifest(Bytes input) {
 std::vector<std::string> manifest_seeds() {
   const ScratchFolder folder;
   auto made = CheckpointFolder::open(folder.path());
-  ENSURE(made && made->save(files_of(sample_checkpoint()), 1), "a checkpoint can be saved");
+  ENSURE(made && made->save(files_of(example_checkpoint()), 1), "a checkpoint can be saved");
   const auto bytes = read_file(folder.path() + "/000000000001/manifest.json", 1 << 20);
   const std::string text = as_text(**bytes);
   const std::string line = text.substr(0, text.find('\n'));
@@ -182,7 +160,7 @@ std::vector<std::string> manifest_seeds() {
 
 // The properties of a checkpoint, each a line, then a byte 1 and the file of its state.
 void run_checkpoint(Bytes input) {
-  Generation content = files_of(sample_checkpoint());
+  Generation content = files_of(example_checkpoint());
   Input in(input);
   Input lines(bytes_of(in.until('\x01')));
   while (!lines.empty()) {
@@ -195,7 +173,7 @@ void run_checkpoint(Bytes input) {
 }
 
 std::vector<std::string> checkpoint_seeds() {
-  const Generation content = files_of(sample_checkpoint());
+  const Generation content = files_of(example_checkpoint());
   std::string text;
   for (const auto& [key, value] : content.about) text += key + "=" + value + "\n";
   return {text, text + "\x01" + all_bytes(content.files.at("state.safetensors")),

@@ -5,41 +5,13 @@
 #include <cstring>
 #include <limits>
 
+#include "tests/optim/remembered.h"
+
 using namespace starling;
 using namespace starling::optim;
+using namespace starling::test;
 
 namespace {
-
-const std::vector<ParameterBlock> kBlocks = {{.name = "w", .extents = {2, 1}, .offset = 0},
-                                             {.name = "b", .extents = {1}, .offset = 2}};
-
-// One of each kind of place.
-struct Remembered {
-  std::vector<float> m = {1, 2, 3};
-  double power = 0.5, length = 7;
-  std::uint64_t random = 99;
-  bool knows = true;
-  std::vector<std::uint32_t> order = {2, 0, 1};
-  std::map<std::uint64_t, std::vector<float>> flows = {{17, {1, 0, -1}},
-                                                       {0xfedcba9876543210, {4, 5, 6}}};
-
-  State<float> state() {
-    State<float> state;
-    state.add("part", {.vectors = {{"m", m}},
-                       .numbers = {{"power", &power}},
-                       .own = {{"length", &length}, {"random", &random}, {"knows", &knows}},
-                       .orders = {{"order", &order}},
-                       .edges = {{"flow", &flows}}});
-    return state;
-  }
-  bool operator==(const Remembered&) const = default;
-};
-
-const std::vector<float> kX = {0.1F, 0.2F, 0.3F};
-
-SavedState saved_of(Remembered& remembered, BufferPool& pool) {
-  return save_state(std::span<const float>(kX), kBlocks, remembered.state(), pool);
-}
 
 SavedField& field(SavedState& saved, std::string_view name) {
   for (SavedField& field : saved.state)
@@ -55,9 +27,9 @@ TEST_CASE("What was saved is written over every place of another state") {
   const SavedState saved = saved_of(before, pool);
   CHECK(saved.parameters.at(0).name == "w");
   CHECK(saved.parameters.at(0).extents == std::vector<std::size_t>{2, 1});
-  const auto x = load_parameters<float>(saved, kBlocks);
+  const auto x = load_parameters<float>(saved, kSavedBlocks);
   REQUIRE(x);
-  CHECK(*x == kX);
+  CHECK(*x == kSavedX);
   Remembered after{{0, 0, 0}, 0, 0, 0, false, {}, {{3, {9, 9, 9}}}};
   REQUIRE(check_state(saved, 3, after.state()));
   load_state(saved, 3, after.state());
@@ -84,14 +56,14 @@ TEST_CASE("What was saved is the same after its way over the wire") {
   saved.kind = "dpsgd sgd";
   saved.opaque = Payload::copy_of(std::as_bytes(std::span(std::string_view("of a trainer"))));
   const Payload sent = encode(saved);
-  CHECK(sent.size() <= encoded_limit(saved.schema, kBlocks, before.state()));
+  CHECK(sent.size() <= encoded_limit(saved.schema, kSavedBlocks, before.state()));
   const auto came = decode_saved_state(sent);
   REQUIRE(came);
   CHECK(came->schema == saved.schema);
   CHECK(came->kind == saved.kind);
   CHECK(came->opaque.size() == saved.opaque.size());
   CHECK(came->parameters.at(0).extents == std::vector<std::size_t>{2, 1});
-  CHECK(*load_parameters<float>(*came, kBlocks) == kX);
+  CHECK(*load_parameters<float>(*came, kSavedBlocks) == kSavedX);
   Remembered after{{0, 0, 0}, 0, 0, 0, false, {}, {{3, {9, 9, 9}}}};
   REQUIRE(check_state(*came, 3, after.state()));
   load_state(*came, 3, after.state());
@@ -140,9 +112,9 @@ TEST_CASE("Parameters of another model are refused by name") {
   BufferPool pool;
   Remembered remembered;
   const SavedState saved = saved_of(remembered, pool);
-  auto other = kBlocks;
+  auto other = kSavedBlocks;
   other[1].name = "bias";
   CHECK(load_parameters<float>(saved, other).error().text == "there is no \"bias\"");
-  CHECK(load_parameters<double>(saved, kBlocks).error().text ==
+  CHECK(load_parameters<double>(saved, kSavedBlocks).error().text ==
         "\"w\" is of type F32; expected F64");
 }
