@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "base/base64url.h"
+#include "tests/base/test_key.h"
 
 using namespace starling;
+using test::test_key;
 
 namespace {
 
@@ -29,12 +31,6 @@ std::string to_hex(std::span<const std::byte> bytes) {
 
 KeyPair pair_of(std::string_view hex) {
   return KeyPair(copy_secret(from_hex(hex)));
-}
-
-KeyPair pair_of(int number) {
-  Secret seed(kKeyBytes);
-  seed.bytes()[0] = static_cast<std::byte>(number);
-  return KeyPair(seed);
 }
 
 // The flags of the memory at an address, as the kernel shows them: "rd wr mr mw me lo ac dd".
@@ -86,7 +82,7 @@ TEST_CASE("Signatures are those of RFC 8032") {
     Signature signature = pair.sign(message);
     CHECK(to_hex(signature.bytes) == vector.signature);
     CHECK(verify(pair.public_key(), message, signature));
-    CHECK_FALSE(verify(pair_of(1).public_key(), message, signature));
+    CHECK_FALSE(verify(test_key(1).public_key(), message, signature));
     message.push_back(std::byte{0});
     CHECK_FALSE(verify(pair.public_key(), message, signature));
     message.pop_back();
@@ -110,7 +106,7 @@ TEST_CASE("Two key pairs agree on a secret by their X25519 forms") {
     return shared;
   };
   for (int i = 0; i < 20; ++i) {
-    const KeyPair one = pair_of(i), other = pair_of(i + 1);
+    const KeyPair one = test_key(i), other = test_key(i + 1);
     CHECK(agreed(one, other.public_key()) == agreed(other, one.public_key()));
     std::array<unsigned char, 32> base{};
     crypto_scalarmult_base(
@@ -120,7 +116,7 @@ TEST_CASE("Two key pairs agree on a secret by their X25519 forms") {
 }
 
 TEST_CASE("A public key survives its text and a wrong text is named") {
-  const PublicKey key = pair_of(7).public_key();
+  const PublicKey key = test_key(7).public_key();
   const std::string text = to_string(key);
   CHECK(text.size() == 43);
   REQUIRE(parse_public_key(text).has_value());

@@ -10,21 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "tests/base/test_key.h"
+
 using namespace starling;
+using test::test_key;
 
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
-
-Secret seed_of(std::size_t member) {
-  Secret seed(kKeyBytes);
-  seed.bytes()[0] = static_cast<std::byte>(member + 1);
-  return seed;
-}
-
-KeyPair pair_of(std::size_t member) {
-  return KeyPair(seed_of(member));
-}
 
 NodeId id_of(std::size_t member) {
   return node_id("node-" + std::to_string(member));
@@ -33,7 +26,7 @@ NodeId id_of(std::size_t member) {
 std::vector<MaskMember> members_of(std::size_t count) {
   std::vector<MaskMember> members;
   for (std::size_t k = 0; k < count; ++k)
-    members.push_back({id_of(k), 100 + k, *curve_key(pair_of(k).public_key())});
+    members.push_back({id_of(k), 100 + k, *curve_key(test_key(k).public_key())});
   return members;
 }
 
@@ -44,7 +37,7 @@ std::shared_ptr<const MaskGroup> group_of(std::size_t self, std::vector<MaskMemb
 // The mask of a member for who sums, of so many numbers.
 Numbers mask_of(std::size_t member, const std::vector<MaskMember>& members, std::uint64_t round,
                 std::size_t to, std::size_t size) {
-  Masks masks(pair_of(member).curve_secret());
+  Masks masks(test_key(member).curve_secret());
   REQUIRE(masks.begin(group_of(member, members), round));
   Numbers numbers(size);
   masks.add(id_of(to), numbers);
@@ -87,7 +80,7 @@ TEST_CASE("Another round or receiver or life or member or cluster gives another 
   masks["receiver"] = mask_of(1, members, 5, 2, kSize);
   masks["life"] = mask_of(1, reborn, 5, 0, kSize);
   masks["member"] = mask_of(1, members_of(4), 5, 0, kSize);
-  Masks other(pair_of(1).curve_secret());
+  Masks other(test_key(1).curve_secret());
   REQUIRE(other.begin(std::make_shared<const MaskGroup>(8, id_of(1), members), 5));
   masks["cluster"] = Numbers(kSize);
   other.add(id_of(0), masks["cluster"]);
@@ -103,7 +96,7 @@ TEST_CASE("Another round or receiver or life or member or cluster gives another 
 }
 
 TEST_CASE("No round is masked twice") {
-  Masks masks(pair_of(0).curve_secret());
+  Masks masks(test_key(0).curve_secret());
   const auto group = group_of(0, members_of(3)), larger = group_of(0, members_of(4));
   CHECK(masks.begin(group, 5));
   CHECK_FALSE(masks.begin(group, 5));
@@ -113,7 +106,7 @@ TEST_CASE("No round is masked twice") {
 }
 
 TEST_CASE("Two members have no masks and neither has a group with a key that is none") {
-  Masks masks(pair_of(0).curve_secret());
+  Masks masks(test_key(0).curve_secret());
   CHECK_FALSE(masks.begin(group_of(0, members_of(2)), 1));
   std::vector<MaskMember> members = members_of(3);
   members[2].key = {};

@@ -10,6 +10,7 @@
 #include "optim/combine/slices.h"
 #include "optim/saved_state.h"
 #include "optim/vector/kernels.h"
+#include "tests/base/test_key.h"
 #include "tests/fuzz/input.h"
 #include "tests/optim/remembered.h"
 
@@ -17,6 +18,7 @@ namespace starling::fuzz {
 namespace {
 
 using namespace optim;
+using test::test_key;
 
 template <class S>
 bool all_finite(std::span<const S> values) {
@@ -180,16 +182,10 @@ std::vector<std::string> channel_seeds() {
 
 // ---------------------------------------------------------------- slices
 
-KeyPair key_of(std::uint64_t member) {
-  Secret seed(kKeyBytes);
-  seed.bytes()[0] = static_cast<std::byte>(member + 1);
-  return KeyPair(seed);
-}
-
 std::shared_ptr<const MaskGroup> group_of_three() {
   std::vector<MaskMember> members;
   for (std::uint64_t member = 0; member < 3; ++member)
-    members.push_back({NodeId{member}, 1, *curve_key(key_of(member).public_key())});
+    members.push_back({NodeId{member}, 1, *curve_key(test_key(member).public_key())});
   return std::make_shared<const MaskGroup>(7, NodeId{0}, std::move(members));
 }
 
@@ -201,7 +197,7 @@ void sum_slices(const Format& format, bool is_masked, Input& in) {
   WireForm form{.format = &format};
   form.coding.in_slices = true;
   form.coding.is_masked = is_masked;
-  if (is_masked) form.coding.masks = std::make_shared<Masks>(key_of(0).curve_secret());
+  if (is_masked) form.coding.masks = std::make_shared<Masks>(test_key(0).curve_secret());
   Slices<S> slices(form, kSize);
   if (is_masked) slices.keep(edges, group_of_three());
   BufferPool pool;

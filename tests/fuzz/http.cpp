@@ -120,7 +120,7 @@ void run_body(Bytes input) {
 
 std::vector<std::string> body_seeds() {
   const std::vector<gossip::Revocations::Name> names = {{"node-3", 7}};
-  const auto list = gossip::revoke({}, names, {}, sample_key(1));
+  const auto list = gossip::revoke({}, names, {}, test::test_key(1));
   const std::string deep = std::string(30'000, '[') + std::string(30'000, ']');
   std::vector<std::string> seeds = {
       std::string("\0", 1) + std::string(kRows),

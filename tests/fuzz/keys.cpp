@@ -17,11 +17,12 @@ namespace {
 
 using namespace gossip;
 using namespace daemon;
+using test::test_key;
 
 Revocations sample_list() {
   const std::vector<Revocations::Name> names = {{"node-3", 7}, {"node-9", 1'795'500'000}};
-  const std::vector<Revocations::Key> keys = {{sample_key(3).public_key(), 9}};
-  auto list = revoke({}, names, keys, sample_key(1));
+  const std::vector<Revocations::Key> keys = {{test_key(3).public_key(), 9}};
+  auto list = revoke({}, names, keys, test_key(1));
   ENSURE(list.has_value(), "a sample is valid");
   return *std::move(list);
 }
@@ -31,19 +32,19 @@ void run_certificate(Bytes input) {
   if (!certificate) return expect_reason(certificate.error());
   ENSURE(encode(*certificate) == text_of(input), "a certificate has one encoding");
   is_signed(*certificate);
-  Authority authority(sample_key(1).public_key(), {});
+  Authority authority(test_key(1).public_key(), {});
   authority.learn(sample_list());
   const CurveKey proven = curve_key(certificate->key).value_or(CurveKey{});
   if (const auto refusal = authority.judge(*certificate, proven, 1'795'471'680))
     ENSURE(!refusal->words.empty(), "a certificate is refused in words");
   else
-    ENSURE(certificate->cluster == sample_key(1).public_key() && is_signed(*certificate),
+    ENSURE(certificate->cluster == test_key(1).public_key() && is_signed(*certificate),
            "who is accepted is signed by the cluster key");
 }
 
 std::vector<std::string> certificate_seeds() {
   Certificate own = sample_certificate("node-3");
-  const auto self = sign_certificate(own, sample_key(2));
+  const auto self = sign_certificate(own, test_key(2));
   return {encode(sample_certificate("node-7")), encode(own), encode(*self)};
 }
 
@@ -104,12 +105,12 @@ std::vector<std::string> line_seeds() {
                 .seeds = {"10.0.0.1:7600", "[::1]:7600", "dns:nodes.example:7600"},
                 .certificate = sample_certificate("node-7")};
   lines.emplace_back(encode(ticket)->text());
-  ticket.seed = sample_key(2).seed();
+  ticket.seed = test_key(2).seed();
   lines.emplace_back(encode(ticket)->text());
-  lines.push_back(*encode_request("node-7", sample_key(2)));
+  lines.push_back(*encode_request("node-7", test_key(2)));
   lines.push_back(line_of(kCertificateLabel, encode(sample_certificate("node-7"))));
   lines.push_back(line_of(kRevocationsLabel, encode(sample_list())));
-  lines.push_back(line_of(kNodeKeyLabel, text_of(sample_key(2).seed().bytes())));
+  lines.push_back(line_of(kNodeKeyLabel, text_of(test_key(2).seed().bytes())));
   std::vector<std::string> seeds;
   for (const std::string& line : lines) {
     seeds.push_back(static_cast<char>(std::size(kLabels)) + line);
@@ -127,9 +128,9 @@ void run_authorized(Bytes input) {
 }
 
 std::vector<std::string> authorized_seeds() {
-  return {"# nodes\nnode-1 " + to_string(sample_key(1).public_key()) + "\n\n node-2\t" +
-              to_string(sample_key(2).public_key()) + "\r\n",
-          "node-1 " + to_string(sample_key(1).public_key())};
+  return {"# nodes\nnode-1 " + to_string(test_key(1).public_key()) + "\n\n node-2\t" +
+              to_string(test_key(2).public_key()) + "\r\n",
+          "node-1 " + to_string(test_key(1).public_key())};
 }
 
 // Files of keys and tokens.
@@ -145,8 +146,8 @@ void run_key_file(Bytes input) {
 }
 
 std::vector<std::string> key_file_seeds() {
-  return {line_of(kClusterKeyLabel, text_of(sample_key(1).seed().bytes())) + "\n",
-          line_of(kNodeKeyLabel, text_of(sample_key(2).seed().bytes())) + "\n", "a-token\n"};
+  return {line_of(kClusterKeyLabel, text_of(test_key(1).seed().bytes())) + "\n",
+          line_of(kNodeKeyLabel, text_of(test_key(2).seed().bytes())) + "\n", "a-token\n"};
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "base/keys.h"
 #include "gossip/trust/certificate.h"
 #include "models/nets/model_card.h"
 #include "models/nets/network_shape.h"
+#include "tests/base/test_key.h"
 
 namespace starling::fuzz {
 
@@ -32,20 +32,13 @@ inline models::TrainedModel sample_model() {
   return model;
 }
 
-// The same number gives the same pair.
-inline KeyPair sample_key(int number) {
-  Secret seed(kKeyBytes);
-  seed.bytes()[0] = static_cast<std::byte>(number);
-  return KeyPair(seed);
-}
-
 // Of node `name` with key 2, signed by the cluster's key 1.
 inline gossip::Certificate sample_certificate(const std::string& name) {
   auto certificate = gossip::sign_certificate({.name = name,
-                                               .key = sample_key(2).public_key(),
+                                               .key = test::test_key(2).public_key(),
                                                .not_before = 1'795'000'000,
                                                .not_after = 1'796'000'000},
-                                              sample_key(1));
+                                              test::test_key(1));
   ENSURE(certificate.has_value(), "a sample is valid");
   return *std::move(certificate);
 }

@@ -8,18 +8,11 @@
 #include <string>
 
 #include "gossip/trust/credentials.h"
+#include "tests/base/test_key.h"
 
 namespace starling::test {
 
 inline constexpr std::uint64_t kDay = 86'400, kToday = 1'795'471'680;  // 2026-11-23
-
-// The same number gives the same pair.
-inline KeyPair test_key(int number) {
-  Secret seed(kKeyBytes);
-  seed.bytes()[0] = static_cast<std::byte>(number);
-  seed.bytes()[1] = std::byte{77};
-  return KeyPair(seed);
-}
 
 inline gossip::Certificate certificate_draft(const std::string& name, const KeyPair& of) {
   return {.name = name,

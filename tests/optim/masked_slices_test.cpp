@@ -16,9 +16,11 @@
 #include "base/masks.h"
 #include "base/prng.h"
 #include "optim/combine/slices.h"
+#include "tests/base/test_key.h"
 
 using namespace starling;
 using namespace starling::optim;
+using test::test_key;
 
 namespace {
 
@@ -28,16 +30,10 @@ NodeId id_of(std::size_t node) {
   return node_id("node-" + std::to_string(node));
 }
 
-KeyPair key_of(std::size_t node) {
-  Secret seed(kKeyBytes);
-  seed.bytes()[0] = static_cast<std::byte>(node + 1);
-  return KeyPair(seed);
-}
-
 std::shared_ptr<const MaskGroup> group_of(std::size_t self, const std::vector<std::size_t>& nodes) {
   std::vector<MaskMember> members;
   for (const std::size_t node : nodes)
-    members.push_back({id_of(node), 1, *curve_key(key_of(node).public_key())});
+    members.push_back({id_of(node), 1, *curve_key(test_key(node).public_key())});
   return std::make_shared<const MaskGroup>(7, id_of(self), std::move(members));
 }
 
@@ -59,7 +55,7 @@ class Circle {
     for (std::size_t node = 0; node < nodes; ++node) {
       WireForm form{.format = format_named(format)};
       form.coding.in_slices = form.coding.is_masked = true;
-      form.coding.masks = std::make_shared<Masks>(key_of(node).curve_secret());
+      form.coding.masks = std::make_shared<Masks>(test_key(node).curve_secret());
       slices.emplace_back(form, size);
       Vector own(size);
       for (std::size_t k = 0; k < size; ++k) own[k] = model(node, k);
@@ -181,7 +177,7 @@ std::vector<std::uint64_t> stripped(const Circle& circle, std::uint64_t round, s
                                     const std::vector<std::size_t>& colluders) {
   std::vector<std::uint64_t> numbers = circle.masked(victim, 0);
   for (const std::size_t colluder : colluders) {
-    Masks masks(key_of(colluder).curve_secret());
+    Masks masks(test_key(colluder).curve_secret());
     const auto members = circle.groups[victim]->members();
     REQUIRE(masks.begin(
         std::make_shared<const MaskGroup>(7, id_of(colluder),
@@ -291,7 +287,7 @@ TEST_CASE("Parts whose masks do not cancel give no mean") {
   // The others know node 3 by another key than it masks with. Of its own slice it masks nothing.
   WireForm form{.format = format_named("f64")};
   form.coding.in_slices = form.coding.is_masked = true;
-  form.coding.masks = std::make_shared<Masks>(key_of(9).curve_secret());
+  form.coding.masks = std::make_shared<Masks>(test_key(9).curve_secret());
   circle.slices[3] = Slices<double>(form, 200);
   const std::vector<Vector> before = circle.s;
   circle.exchange(1);
