@@ -1,40 +1,25 @@
 #include "daemon/process/disk_state.h"
 
 #include <doctest/doctest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "base/check.h"
 #include "daemon/process/peer_keeper.h"
 #include "gossip/wire/wire.h"
+#include "tests/daemon/temporary_folder.h"
 
 using namespace starling;
 using namespace starling::daemon;
+using test::TemporaryFolder;
 
 namespace {
-
-struct Folder {
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "starling-state-XXXXXX");
-    ENSURE(::mkdtemp(pattern.data()) != nullptr, "a temporary folder can be made");
-    path = pattern;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string file(const std::string& name) const { return path + "/" + name; }
-  std::string path;
-};
 
 std::string read(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
-}
-
-void write(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
 }
 
 const std::vector<Endpoint> kPeers = {{"10.0.0.1", 7600}, {"::1", 7610}, {"host.example", 1}};
@@ -47,8 +32,8 @@ gossip::MemberStatus member(const Endpoint& control, gossip::Liveness liveness) 
 }
 
 // A folder as one life leaves it.
-void live_once(const Folder& folder) {
-  auto state = DiskState::open(folder.path);
+void live_once(const TemporaryFolder& folder) {
+  auto state = DiskState::open(folder.path());
   REQUIRE(state.has_value());
   REQUIRE(state->next_incarnation(1000) == 1001);
   REQUIRE(state->save_peers(kPeers));
@@ -57,10 +42,10 @@ void live_once(const Folder& folder) {
 }  // namespace
 
 TEST_CASE("The incarnation grows with every life even when the clock goes back") {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::uint64_t last = 0;
   for (const std::uint64_t clock : {5000, 5000, 10, 9000, 0}) {
-    auto state = DiskState::open(folder.path + "/made/when/missing");
+    auto state = DiskState::open(folder.path() + "/made/when/missing");
     REQUIRE(state.has_value());
     const auto next = state->next_incarnation(clock);
     REQUIRE(next.has_value());
@@ -71,49 +56,49 @@ TEST_CASE("The incarnation grows with every life even when the clock goes back")
 }
 
 TEST_CASE("Peers that were kept are there in the next life") {
-  const Folder folder;
+  const TemporaryFolder folder;
   live_once(folder);
-  const auto state = DiskState::open(folder.path);
+  const auto state = DiskState::open(folder.path());
   REQUIRE(state.has_value());
   CHECK(state->peers() == kPeers);
   CHECK(state->warnings().empty());
 }
 
 TEST_CASE("A mark that was kept is there in the next life") {
-  const Folder folder;
-  CHECK(DiskState::open(folder.path)->keep_mark("hidden-1") == "hidden-1");
-  CHECK(DiskState::open(folder.path)->keep_mark("hidden-2") == "hidden-1");
+  const TemporaryFolder folder;
+  CHECK(DiskState::open(folder.path())->keep_mark("hidden-1") == "hidden-1");
+  CHECK(DiskState::open(folder.path())->keep_mark("hidden-2") == "hidden-1");
 }
 
 TEST_CASE("Peers that have not changed are not written again") {
-  const Folder folder;
-  auto state = DiskState::open(folder.path);
+  const TemporaryFolder folder;
+  auto state = DiskState::open(folder.path());
   REQUIRE(state.has_value());
   REQUIRE(state->save_peers(kPeers));
-  std::filesystem::remove(folder.file("peers"));
+  std::filesystem::remove(folder / "peers");
   CHECK(state->save_peers(kPeers));
-  CHECK_FALSE(std::filesystem::exists(folder.file("peers")));
+  CHECK_FALSE(std::filesystem::exists(folder / "peers"));
 }
 
 TEST_CASE("No more peers are kept than the limit") {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::vector<Endpoint> many;
   for (std::uint16_t port = 1; port <= 1000; ++port) many.push_back({"127.0.0.1", port});
   {
-    auto state = DiskState::open(folder.path);
+    auto state = DiskState::open(folder.path());
     REQUIRE(state.has_value());
     REQUIRE(state->save_peers(many));
   }
-  const auto state = DiskState::open(folder.path);
+  const auto state = DiskState::open(folder.path());
   REQUIRE(state.has_value());
   CHECK(state->peers().size() == kPeersKeptLimit);
   CHECK(state->peers().front() == many.front());
 }
 
 TEST_CASE("A damaged or foreign file is one warning and counts as none") {
-  const Folder folder;
+  const TemporaryFolder folder;
   live_once(folder);
-  const std::string sound = read(folder.file("incarnation"));
+  const std::string sound = read(folder / "incarnation");
   std::vector<std::string> broken = {"",
                                      "\n",
                                      "\n\n\n",
@@ -129,8 +114,8 @@ TEST_CASE("A damaged or foreign file is one warning and counts as none") {
   }
   for (const std::string& text : broken) {
     CAPTURE(text.substr(0, 100));
-    write(folder.file("incarnation"), text);
-    auto state = DiskState::open(folder.path);
+    folder.write("incarnation", text);
+    auto state = DiskState::open(folder.path());
     REQUIRE(state.has_value());
     CHECK(state->warnings().size() == 1);
     CHECK(state->peers() == kPeers);
@@ -139,64 +124,64 @@ TEST_CASE("A damaged or foreign file is one warning and counts as none") {
 }
 
 TEST_CASE("A file that cannot be read is one warning too") {
-  const Folder folder;
-  std::filesystem::create_directory(folder.file("peers"));
-  const auto state = DiskState::open(folder.path);
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "peers");
+  const auto state = DiskState::open(folder.path());
   REQUIRE(state.has_value());
   CHECK(state->warnings().size() == 1);
   CHECK(state->peers().empty());
 }
 
 TEST_CASE("A write that was cut short leaves what was there before") {
-  const Folder folder;
+  const TemporaryFolder folder;
   live_once(folder);
-  write(folder.file("incarnation.new"), "starl");
-  auto state = DiskState::open(folder.path);
+  folder.write("incarnation.new", "starl");
+  auto state = DiskState::open(folder.path());
   REQUIRE(state.has_value());
   CHECK(state->warnings().empty());
   CHECK(state->next_incarnation(5) == 1002);
 }
 
 TEST_CASE("A disk that takes nothing is a warning where an incarnation lies there") {
-  const Folder folder;
-  std::filesystem::create_directory(folder.file("incarnation.new"));
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "incarnation.new");
   {
-    auto fresh = DiskState::open(folder.path);
+    auto fresh = DiskState::open(folder.path());
     REQUIRE(fresh.has_value());
     CHECK_FALSE(fresh->next_incarnation(5).has_value());
   }
-  std::filesystem::remove(folder.file("incarnation.new"));
+  std::filesystem::remove(folder / "incarnation.new");
   live_once(folder);
-  std::filesystem::create_directory(folder.file("incarnation.new"));
-  auto state = DiskState::open(folder.path);
+  std::filesystem::create_directory(folder / "incarnation.new");
+  auto state = DiskState::open(folder.path());
   REQUIRE(state.has_value());
   CHECK(state->next_incarnation(5) == 1002);
   CHECK(state->warnings().size() == 1);
 }
 
 TEST_CASE("An incarnation that was raised while running is exceeded by the next life") {
-  const Folder folder;
+  const TemporaryFolder folder;
   {
-    auto state = DiskState::open(folder.path);
+    auto state = DiskState::open(folder.path());
     REQUIRE(state.has_value());
     REQUIRE(state->next_incarnation(1000) == 1001);
     REQUIRE(state->save_incarnation(5000));
     REQUIRE(state->save_incarnation(7));
   }
-  auto state = DiskState::open(folder.path);
+  auto state = DiskState::open(folder.path());
   REQUIRE(state.has_value());
   CHECK(state->next_incarnation(1000) == 5001);
 }
 
 TEST_CASE("A saved incarnation that no member believes is a warning and the clock counts") {
-  const Folder folder;
+  const TemporaryFolder folder;
   {
-    auto state = DiskState::open(folder.path);
+    auto state = DiskState::open(folder.path());
     REQUIRE(state.has_value());
     REQUIRE(state->next_incarnation(1000) == 1001);
     REQUIRE(state->save_incarnation(gossip::kIncarnationLimit - 1));
   }
-  auto state = DiskState::open(folder.path);
+  auto state = DiskState::open(folder.path());
   REQUIRE(state.has_value());
   CHECK(state->next_incarnation(2000) == 2001);
   REQUIRE(state->warnings().size() == 1);
@@ -204,18 +189,18 @@ TEST_CASE("A saved incarnation that no member believes is a warning and the cloc
 }
 
 TEST_CASE("A folder has one owner at a time and must be one") {
-  const Folder folder;
+  const TemporaryFolder folder;
   {
-    const auto first = DiskState::open(folder.path);
+    const auto first = DiskState::open(folder.path());
     REQUIRE(first.has_value());
-    const auto second = DiskState::open(folder.path);
+    const auto second = DiskState::open(folder.path());
     REQUIRE_FALSE(second.has_value());
     CHECK(second.error().text.find("node.data-dir") != std::string::npos);
     CHECK(second.error().text.find("another node") != std::string::npos);
   }
-  CHECK(DiskState::open(folder.path).has_value());
-  write(folder.file("plain"), "");
-  const auto state = DiskState::open(folder.file("plain"));
+  CHECK(DiskState::open(folder.path()).has_value());
+  folder.write("plain", "");
+  const auto state = DiskState::open(folder / "plain");
   REQUIRE_FALSE(state.has_value());
   CHECK(state.error().text.find("node.data-dir") != std::string::npos);
 }

@@ -12,8 +12,8 @@
 #include "daemon/attach/trainer_terms.h"
 #include "daemon/process/whole_file.h"
 #include "optim/algorithms/registry.h"
+#include "tests/daemon/temporary_folder.h"
 #include "tests/fuzz/input.h"
-#include "tests/fuzz/scratch.h"
 
 extern "C" {
 #include "clients/c/json.h"
@@ -57,7 +57,7 @@ std::vector<std::string> segment_seeds() {
 
 // What another node kept for its trainer.
 void run_keepsake(Bytes input) {
-  static const ScratchFolder folder;
+  static const test::TemporaryFolder folder;
   static const auto port = TrainerPort::open(folder.path() + "/trainer", {});
   ENSURE(port.has_value(), "a socket can be made");
   Input in(input);

@@ -13,9 +13,9 @@
 #include "models/predictor.h"
 #include "optim/saved_state.h"
 #include "tests/daemon/checkpoint_example.h"
+#include "tests/daemon/temporary_folder.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/samples.h"
-#include "tests/fuzz/scratch.h"
 
 namespace starling::fuzz {
 namespace {
@@ -131,7 +131,7 @@ void run_manifest(Bytes input) {
   Input in(input);
   const bool is_right = in.byte() % 8 != 1;
   const std::string text(text_of(in.rest()));
-  static const ScratchFolder parent;
+  static const test::TemporaryFolder parent;
   static const std::string folder = [] {
     auto made = CheckpointFolder::open(parent.path());
     ENSURE(made && made->save(files_of(example_checkpoint()), 1), "a checkpoint can be saved");
@@ -148,7 +148,7 @@ void run_manifest(Bytes input) {
 }
 
 std::vector<std::string> manifest_seeds() {
-  const ScratchFolder folder;
+  const test::TemporaryFolder folder;
   auto made = CheckpointFolder::open(folder.path());
   ENSURE(made && made->save(files_of(example_checkpoint()), 1), "a checkpoint can be saved");
   const auto bytes = read_file(folder.path() + "/000000000001/manifest.json", 1 << 20);
@@ -191,7 +191,7 @@ void run_disk(Bytes input) {
   const bool is_right = in.byte() % 8 != 1;
   std::string text(text_of(in.rest()));
   if (is_right) text += to_string(NodeId{stable_hash(text)}) + "\n";
-  static const ScratchFolder folder;
+  static const test::TemporaryFolder folder;
   for (const std::string_view each : kNames)
     std::filesystem::remove(folder.path() + "/" + std::string(each));
   folder.write(name, text);

@@ -8,9 +8,9 @@
 #include "daemon/setup/trust_files.h"
 #include "gossip/trust/authority.h"
 #include "gossip/trust/authorized_keys.h"
+#include "tests/daemon/temporary_folder.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/samples.h"
-#include "tests/fuzz/scratch.h"
 
 namespace starling::fuzz {
 namespace {
@@ -135,7 +135,7 @@ std::vector<std::string> authorized_seeds() {
 
 // Files of keys and tokens.
 void run_key_file(Bytes input) {
-  static const ScratchFolder folder;
+  static const test::TemporaryFolder folder;
   const std::string path = folder.write("file", text_of(input));
   const auto cluster = load_key_file(path, KeyKind::cluster);
   const auto node = load_key_file(path, KeyKind::node);

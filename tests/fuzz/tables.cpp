@@ -8,8 +8,8 @@
 #include "models/data/load.h"
 #include "models/data/survey.h"
 #include "models/nets/model_card.h"
+#include "tests/daemon/temporary_folder.h"
 #include "tests/fuzz/input.h"
-#include "tests/fuzz/scratch.h"
 #include "topology/build.h"
 
 namespace starling::fuzz {
@@ -17,8 +17,8 @@ namespace {
 
 using namespace models;
 
-const ScratchFolder& scratch() {
-  static const ScratchFolder folder;
+const test::TemporaryFolder& scratch() {
+  static const test::TemporaryFolder folder;
   return folder;
 }
 
