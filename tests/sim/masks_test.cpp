@@ -19,23 +19,13 @@
 #include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/masked.h"
+#include "tests/sim/sliced_run.h"
 #include "tests/sim/trials.h"
 
 using namespace starling;
 using namespace starling::test;
 
 namespace {
-
-using Models = std::vector<std::vector<double>>;
-
-// A network without faults, and nodes that differ.
-struct Setting {
-  LegalWay way = sliced_way("dpsgd");
-  bool is_masked = true;
-  std::size_t nodes = 5;
-  std::uint64_t rounds = 30;
-  double learning_rate = .05;
-};
 
 // A masked world of the reference problem, before it is made.
 struct Plan {
@@ -53,40 +43,6 @@ struct Plan {
   sim::Options options;
 };
 
-struct Ended {
-  Models models = {};       // by node
-  std::uint64_t bytes = 0;  // that all have sent over edges
-};
-
-Ended run(const Setting& setting, std::size_t d = 7) {
-  optim::Options training = reference_training(setting.learning_rate);
-  training = setting.is_masked ? masked_training(setting.way, training)
-                               : training_by(setting.way, training);
-  sim::Options options = masked_world(setting.nodes, setting.way, training);
-  options.base.goal.rounds = setting.rounds;
-  Cluster cluster(options, masked_trainers(training, options.seed, {.n = setting.nodes, .d = d}));
-  cluster.start_all();
-  cluster.world.run_until(Time(60s));
-  Ended ended;
-  for (std::size_t node = 0; node < setting.nodes; ++node) {
-    CHECK(cluster.world.status(node).run.round == setting.rounds);
-    ended.models.push_back(cluster.world.trainer(node).parameters());
-    for (const gossip::EdgeStatus& edge : cluster.world.status(node).edges)
-      ended.bytes += edge.sent_bytes;
-  }
-  for (const sim::Violation& violation : cluster.checker.violations())
-    FAIL_CHECK(sim::to_text(violation, 1));
-  return ended;
-}
-
-double distance(const Models& one, const Models& other) {
-  double most = 0;
-  for (std::size_t node = 0; node < one.size(); ++node)
-    for (std::size_t k = 0; k < one[node].size(); ++k)
-      most = std::max(most, std::abs(one[node][k] - other[node][k]));
-  return most;
-}
-
 Models models_of(const sim::World& world) {
   Models models;
   for (const std::size_t node : world.running()) models.push_back(world.trainer(node).parameters());
@@ -96,14 +52,16 @@ Models models_of(const sim::World& world) {
 double spread(const sim::World& world) {
   const Models models = models_of(world);
   double most = 0;
-  for (const auto& model : models) most = std::max(most, distance({model}, {models.front()}));
+  for (const auto& model : models)
+    most = std::max(most, largest_difference({model}, {models.front()}));
   return most;
 }
 
 // The largest distance of a number of those that run from the point.
 double distance_from(const sim::World& world, const std::vector<double>& point) {
   double most = 0;
-  for (const auto& model : models_of(world)) most = std::max(most, distance({model}, {point}));
+  for (const auto& model : models_of(world))
+    most = std::max(most, largest_difference({model}, {point}));
   return most;
 }
 
@@ -119,23 +77,24 @@ TEST_CASE("Masked slices give what plain slices give by every algorithm") {
   for (const LegalWay& way : legal_ways()) {
     if (!way.schedule->is_in_slices) continue;
     CAPTURE(way.name);
-    const Models masked = run({.way = way}).models;
-    CHECK(distance(masked, run({.way = way, .is_masked = false}).models) < 1e-7);
+    const Models masked = result_of({.way = way, .is_masked = true}).models;
+    CHECK(largest_difference(masked, result_of({.way = way}).models) < 1e-7);
     for (const auto& model : masked) CHECK(std::abs(model[0]) > 1e-3);
   }
 }
 
 // Parts have 8 bytes a number, an era, and a number that shows whether masks have cancelled.
 TEST_CASE("A round of masked slices sends eight bytes a number of each part") {
-  constexpr std::size_t kNumbers = 300, kNodes = 5, kRounds = 30;
-  const std::size_t numbers = 2 * (kNodes - 1) * kNumbers;  // of all nodes
-  const std::size_t parts = kNodes * (kNodes - 1);
-  CHECK(run({}, kNumbers).bytes == kRounds * 8 * (numbers + 4 * parts));
+  constexpr std::size_t kNumbers = 300;
+  const std::size_t numbers = 2 * (kSlicedNodes - 1) * kNumbers;  // of all nodes
+  const std::size_t parts = kSlicedNodes * (kSlicedNodes - 1);
+  CHECK(result_of({.is_masked = true, .numbers = kNumbers}).bytes ==
+        kSlicedRounds * 8 * (numbers + 4 * parts));
 }
 
 TEST_CASE("Models are equal after every masked round though data differ") {
-  const Models last = run({}).models;
-  for (const auto& model : last) CHECK(distance({model}, {last.front()}) < 1e-9);
+  const Models last = result_of({.is_masked = true}).models;
+  for (const auto& model : last) CHECK(largest_difference({model}, {last.front()}) < 1e-9);
 }
 
 TEST_CASE("Two nodes average nothing with masks and say why") {
@@ -216,7 +175,7 @@ TEST_CASE("Members go on without one that is paused") {
   Models models = models_of(cluster.world);
   models.pop_back();
   for (const auto& model : models)
-    CHECK(distance({model}, {reference_optimum({.n = 5}, {0, 1, 2, 3})}) < 1e-6);
+    CHECK(largest_difference({model}, {reference_optimum({.n = 5}, {0, 1, 2, 3})}) < 1e-6);
   cluster.world.tell(4, gossip::ResumeCommand{});
   cluster.world.run_until(Time(60s));
   CHECK(distance_from(cluster.world, reference_optimum({.n = 5}, {0, 1, 2, 3, 4})) < 1e-6);
