@@ -6,7 +6,11 @@
 namespace starling::optim {
 
 void Reach::keep(std::span<const std::uint64_t> edges) {
-  edges_ = edges.size();
+  const auto is_new = [this](std::uint64_t edge) {
+    return std::ranges::find(open_, edge) == open_.end();
+  };
+  if (std::ranges::any_of(edges, is_new)) rounds_ = 0;
+  open_.assign(edges.begin(), edges.end());
   std::erase_if(distances_, [&](const auto& item) {
     return std::ranges::find(edges, item.first) == edges.end();
   });
@@ -14,16 +18,24 @@ void Reach::keep(std::span<const std::uint64_t> edges) {
 
 double Reach::told() const {
   const std::size_t liars = aggregation_.liars;
-  if (!aggregation_.rule->is_clipped || std::max(edges_, distances_.size()) <= liars) return 0;
-  return distances_.size() > liars ? std::max(reach_, kNothing) : kNothing;
+  const std::size_t edges = std::max(open_.size(), distances_.size());
+  if (!aggregation_.rule->is_clipped || edges <= liars) return 0;
+  return distances_.size() + silent() > liars ? std::max(reach_, kNothing) : kNothing;
+}
+
+// The edges that count as infinitely long.
+std::size_t Reach::silent() const {
+  if (rounds_ < kSilence || open_.size() <= distances_.size()) return 0;
+  const std::size_t unmeasured = open_.size() - distances_.size();
+  return unmeasured <= aggregation_.liars ? unmeasured : 0;
 }
 
 // The distance that as many edges exceed as there may be liars; 0 if there are no more edges.
 double Reach::measured() const {
-  if (distances_.size() <= aggregation_.liars) return 0;
+  if (distances_.size() + silent() <= aggregation_.liars) return 0;
   std::vector<double> all;
   for (const auto& [edge, distance] : distances_) all.push_back(distance);
-  const auto next = all.begin() + static_cast<std::ptrdiff_t>(aggregation_.liars);
+  const auto next = all.begin() + static_cast<std::ptrdiff_t>(aggregation_.liars - silent());
   std::ranges::nth_element(all, next, std::greater{});
   return *next;
 }
@@ -55,6 +67,7 @@ std::vector<double> Reach::factors(std::span<const Apart> pairs,
 }
 
 void Reach::end_round() {
+  rounds_ = std::min(rounds_ + 1, kSilence);
   reach_ = std::max(measured(), kFall * reach_);
 }
 

@@ -6,7 +6,9 @@
 //   s_i += w c (s_j - s_i) ,   c = min(1, tau / d) ,   d = ||s_j - s_i|| ,
 // so that both ends of an edge shorten alike, and what one gains the other loses. A node that has
 // not measured more than b edges yet tells kNothing, and its pairs are only measured; one that has
-// at most b edges has nothing to compare them with, and tells no reach.
+// at most b edges has nothing to compare them with, and tells no reach. Up to b edges over which no
+// vector that can be compared has come for kSilence rounds count as infinitely long: their
+// neighbours are taken for the liars.
 //
 // Under every rule a vector is refused that lies kFar times as far from the own one as the own is
 // long and as all other neighbours are away: no honest node gets there, for it starts near the
@@ -35,6 +37,10 @@ inline constexpr double kFall = 0.99;
 // The reach of a node that has not measured its edges: a pair within it is equal.
 inline constexpr double kNothing = 1e-30;
 
+// Larger: a neighbour that sends nothing sound keeps a node with few edges from averaging for
+// longer. Smaller: a liar that sends before honest neighbours do is compared with nothing.
+inline constexpr std::size_t kSilence = 16;
+
 // A pair of vectors that lie so far apart.
 struct Apart {
   const MixTerm* term = nullptr;
@@ -58,11 +64,13 @@ class Reach {
   const Aggregation& aggregation() const { return aggregation_; }
 
  private:
+  std::size_t silent() const;
   double measured() const;
   bool is_far(const Apart& pair, const std::function<double()>& own_length);
 
   Aggregation aggregation_;
-  std::size_t edges_ = 0;                      // that are open
+  std::vector<std::uint64_t> open_;            // edges
+  std::size_t rounds_ = 0;                     // since the last of them opened
   std::map<std::uint64_t, double> distances_;  // by edge
   double reach_ = 0;                           // after the last round; 0: not measured
   double own_length_ = 0;                      // when it was last asked for

@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "optim/combine/average.h"
@@ -69,6 +72,26 @@ TEST_CASE("A node tells no reach with too few edges and nothing before it has me
   CHECK(reach.told() == kNothing);
   CHECK(factors_of(reach, {4, 2, 3}, {kNothing, kNothing, kNothing})[0] < 1e-20);
   CHECK(reach.told() == 3);
+}
+
+TEST_CASE("Neighbours that send nothing sound are taken for the liars after a while") {
+  for (const std::size_t liars : {1, 2}) {
+    CAPTURE(liars);
+    Reach reach({.rule = mix_rule_named("clip"), .liars = liars});
+    const std::vector<std::uint64_t> edges = {1, 2, 3};
+    reach.keep(std::span(edges).first(liars + 1));
+    for (std::size_t round = 1; round < kSilence; ++round) factors_of(reach, {5}, {kNothing});
+    CHECK(reach.told() == kNothing);
+    factors_of(reach, {5}, {kNothing});
+    CHECK(reach.told() == 5);
+    factors_of(reach, {4, 900}, {5, 5});  // the silent one speaks
+    CHECK(reach.told() == doctest::Approx(5 * kFall));
+  }
+  Reach reach(kClip);
+  const std::uint64_t three[] = {1, 2, 3};
+  reach.keep(three);
+  for (std::size_t round = 0; round < 2 * kSilence; ++round) factors_of(reach, {5}, {kNothing});
+  CHECK(reach.told() == kNothing);  // more are silent than may lie
 }
 
 TEST_CASE("A pair counts up to the reach that its ends share") {

@@ -225,6 +225,30 @@ TEST_CASE("A member whose vectors are always refused loses its edges until it is
     FAIL_CHECK(sim::to_text(violation, 1));
 }
 
+// A neighbour of the liar has one other edge, and nothing to compare it with. A node that averages
+// with none ends in the optimum of its own data.
+TEST_CASE("On a ring the neighbours of a member that sends nothing sound go on with the others") {
+  const ReferenceShape shape = {.n = kNodes, .d = 20, .m = 40, .h = 1, .noise = 0};
+  optim::Options training = reference_training(0.1);
+  training.aggregation = {.rule = optim::mix_rule_named("clip")};
+  for (const std::string_view lie : {"nan", "half", "ahead"}) {
+    CAPTURE(lie);
+    sim::Options options = reference_world(kNodes, topology::Kind::ring, training);
+    options.base.expect = kNodes;
+    Cluster cluster(options, reference_trainers(training, shape));
+    const sim::Liar liar(cluster.world, kNodes - 1, *sim::lie_named(lie));
+    cluster.start_all();
+    cluster.world.run_until(Time(20s));
+    for (const std::size_t neighbor : {std::size_t{0}, kNodes - 2}) {
+      const std::vector<double> own = reference_optimum(shape, {neighbor});
+      const std::vector<double> next =
+          reference_optimum(shape, {neighbor == 0 ? 1 : neighbor - 1});
+      const std::vector<double> model = cluster.world.trainer(neighbor).parameters();
+      CHECK(sim::distance(model, own) > 0.2 * sim::distance(next, own));
+    }
+  }
+}
+
 // Lies that are averaged, if shortened, add up in what exact algorithms remember of their edges.
 TEST_CASE("Exact algorithms end in the optimum beside lies that are refused") {
   for (const std::string_view algorithm : {"ed", "gt"})
