@@ -34,7 +34,8 @@ def run_once(program, target, limit, seconds, folders):
     """One process of libFuzzer; returns its output."""
     command = [program, f"--target={target}", f"--seeds={folders['corpus']}",
                f"-max_total_time={seconds}", f"-max_len={limit}", f"-rss_limit_mb={RSS_MB}",
-               f"-malloc_limit_mb={MALLOC_MB}", f"-timeout={ONE_INPUT_S}", "-print_final_stats=1",
+               f"-malloc_limit_mb={MALLOC_MB}", f"-timeout={ONE_INPUT_S}",
+               f"-report_slow_units={ONE_INPUT_S}", "-print_final_stats=1",
                "-use_value_profile=1", "-verbosity=1", f"-artifact_prefix={folders['findings']}/",
                str(folders["corpus"])]
     if folders["kept"].is_dir():
