@@ -5,8 +5,8 @@
 //   b or fewer        are followed at once, and then not again before a pause: they may come back
 //                     from a part of the network that went on without this one. Until then the node
 //                     goes on with its other neighbours
-//   all neighbours    are always followed if they are b or fewer, since no other can confirm their
-//                     rounds
+//   an only one       is always followed, since no other can confirm its round
+// Where a node has heard b neighbours or fewer, all of them stand for b + 1.
 // Of the rounds jumped over, as many as there was time for count towards stop.rounds and the
 // learning rate's schedule; see go_to().
 #pragma once
