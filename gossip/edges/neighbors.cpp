@@ -122,12 +122,15 @@ Duration Neighbors::patience(const Neighbor& neighbor) const {
 StreamView Neighbors::view(const Link& link, const Sessions& sessions) const {
   const NodeId peer = link.wanted.peer;
   const Neighbor& neighbor = known(peer);
+  // A peer whose edge was closed went on alone, and leads nobody before its vectors are averaged.
+  const std::uint64_t heard_round =
+      neighbor.refusals.is_on_probation() ? std::min(neighbor.round, round_) : neighbor.round;
   StreamView view{.peer = peer,
                   .in = link.wanted.in,
                   .out = link.wanted.out,
                   .was_offered = link.active && neighbor.offered_edge == link.edge_id() &&
                                  (neighbor.offered_out || !link.wanted.out),
-                  .round = neighbor.round,
+                  .round = heard_round,
                   .has_news = neighbor.newest.has_news(),
                   .is_late = neighbor.late || resting(peer).has_value(),
                   .is_partner = partner_ == peer,

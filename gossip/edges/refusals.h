@@ -39,6 +39,8 @@ class Refusals {
   }
   // Of the last one; empty: none among the last kForgiven vectors.
   const std::string& reason() const { return reason_; }
+  // Whether the edge was closed for refusals and the history has not ended since.
+  bool is_on_probation() const { return pause_ > Duration{}; }
   // For how long the edge is to be closed from now on, if it is: said once.
   std::optional<Duration> take_pause() {
     if (in_a_row_ < (pause_ == Duration{} ? kMost : kMostAgain)) return std::nullopt;
