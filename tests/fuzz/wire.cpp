@@ -77,8 +77,11 @@ void run_fields(Bytes input) {
   Input in(input);
   Body body = bodies()[in.below(bodies().size())];
   for (std::size_t k = 1 + in.below(3); k > 0; --k) change_a_field(body, in);
-  const auto header = decode_header(bytes_of(encode_header(kEnvelope, body, {})));
-  ENSURE(header.has_value() == is_within_limits(body),
+  const std::string bytes = encode_header(kEnvelope, body, {});
+  const auto header = decode_header(bytes_of(bytes));
+  // Several surveys within their limit can be too much for one header.
+  const bool fits = bytes.size() <= kHeaderBytesLimit;
+  ENSURE(header.has_value() == (fits && is_within_limits(body)),
          "a receiver reads exactly what the sender finds within limits");
   if (header) expect_round_trip(*header);
 }
