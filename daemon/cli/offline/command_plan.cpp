@@ -346,7 +346,7 @@ std::string liars_text(double connectivity, int nodes) {
   const std::size_t liars = topology::tolerated_liars(connectivity);
   const std::string graph = fmt::format("connectivity {:.3g}", connectivity);
   if (liars == 0)
-    return fmt::format("none for sure, with any exchange.aggregation ({}; one asks for 3)", graph);
+    return fmt::format("none for sure ({}; one asks for more than 3)", graph);
   return fmt::format("{} of {} ({:.0f} %) with exchange.aggregation = clip ({})", liars, nodes,
                      100 * static_cast<double>(liars) / nodes, graph);
 }
