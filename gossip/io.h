@@ -99,12 +99,14 @@ struct Send {
 // The same to an address: a Join to a place where a node may be, or an answer to a stranger.
 // `asker`: that stranger. The answer goes back over the stranger's connection, or to the address
 // if there is none. `key`: the public key that the process at the address must prove; empty: not
-// known.
+// known. `of`: the member that gives the address, which the driver may know by another; empty:
+// none.
 struct Introduce {
   Endpoint to;
   Message message;
   std::optional<NodeId> asker = {};
   std::optional<PublicKey> key = {};
+  std::optional<NodeId> of = {};
 };
 // No message of the plane is sent to the node soon: the driver may close the connection.
 struct Hangup {

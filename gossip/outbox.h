@@ -35,9 +35,9 @@ class Outbox {
     if (seal(body)) put(Introduce{to, Message{envelope_, std::move(body), {}}});
   }
   // The same to a member's address, over a connection that is dialled for it if there is none.
-  void call(const Endpoint& at, const std::optional<PublicKey>& key, Body body) {
+  void call(const Endpoint& at, const std::optional<PublicKey>& key, NodeId of, Body body) {
     if (seal(body))
-      put(Introduce{.to = at, .message = {envelope_, std::move(body), {}}, .key = key});
+      put(Introduce{.to = at, .message = {envelope_, std::move(body), {}}, .key = key, .of = of});
   }
   // An answer to a stranger; see Introduce.
   void answer(NodeId asker, const Endpoint& at, Body body) {

@@ -205,7 +205,9 @@ Result<void> name_addresses(const Daemon& daemon, Config& config) {
   }
   TRY(const std::string host, advertised_host(control, config));
   config.node.control = {host, control.port};
-  config.node.tests_address = config.advertise.empty() && !is_loopback(config.node.control);
+  // A name may mean nothing to others, or another machine.
+  config.node.tests_address = !is_loopback(config.node.control) &&
+                              (config.advertise.empty() || !is_numeric(config.node.control));
   if (is_wildcard(config.node.http)) config.node.http.host = host;
   return {};
 }

@@ -71,6 +71,12 @@ std::optional<Endpoint> HostNames::find(const Endpoint& endpoint) {
   return Endpoint{entry.addresses[entry.turn], endpoint.port};
 }
 
+bool HostNames::is_unknown(const Endpoint& endpoint) const {
+  const auto found = entries_.find(endpoint.host);
+  return found != entries_.end() && found->second.next > Clock::time_point() &&
+         found->second.addresses.empty();
+}
+
 void HostNames::doubt(const Endpoint& endpoint) {
   const auto found = entries_.find(endpoint.host);
   if (found == entries_.end() || found->second.addresses.empty()) return;

@@ -41,6 +41,8 @@ class HostNames {
   // With an address for its host; nothing while none is known: then a look-up begins, repeated from
   // time to time.
   std::optional<Endpoint> find(const Endpoint& endpoint);
+  // The host was looked up, and has no address; a look-up that goes on may find one.
+  bool is_unknown(const Endpoint& endpoint) const;
   // The address of find() does not answer. The host is looked up again sooner, and the next of
   // several addresses is used.
   void doubt(const Endpoint& endpoint);
@@ -64,7 +66,7 @@ class HostNames {
     std::size_t turn = 0;             // which of them find() gives
     std::set<std::uint16_t> ports{};  // with which it was asked for
     bool is_asked = false;            // a look-up is under way
-    Clock::time_point next{};
+    Clock::time_point next{};         // of the next one; that of the first: 0
   };
   // Outlives this object if a look-up does.
   struct Shared {

@@ -42,6 +42,13 @@ void Lines::move(Line& line, const Address& to) {
   conversations_.close(before, closed());
 }
 
+std::optional<Lines::Address> Lines::dialled(NodeId node) {
+  const auto route = conversations_.with(node, Plane::control);
+  if (!route || !route->is_dialled()) return std::nullopt;
+  const Conversation& connection = *conversations_.find(*route);
+  return Address{connection.at, connection.key};
+}
+
 void Lines::open(NodeId node, Plane plane) {
   const Key key{plane, node};
   if (!is_reached(key)) return;

@@ -36,6 +36,7 @@ class Lines {
 
   // See Transport.
   void reach(NodeId node, const std::optional<Address>& at);
+  std::optional<Address> dialled(NodeId node);
   void open(NodeId node, Plane plane);
   void send(const Target& to, Plane plane, gossip::Frames frames);
   bool answer(NodeId to, gossip::Frames frames);

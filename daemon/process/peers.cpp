@@ -57,6 +57,12 @@ std::optional<Transport::Address> Peers::address_of(const gossip::Contact& conta
   return key ? std::optional(Transport::Address{*at, curve_key(*key)}) : std::nullopt;
 }
 
+// A seed led to a node whose own name for itself means nothing here.
+std::optional<Transport::Address> Peers::way_to(NodeId node, const gossip::Contact& contact) {
+  const auto at = address_of(contact);
+  return at || is_numeric(contact.control) ? at : transport_.dialled(node);
+}
+
 // The node itself tells it where nobody else has.
 std::optional<PublicKey> Peers::key_of(const gossip::Contact& contact) {
   if (contact.key) return contact.key;
@@ -73,7 +79,7 @@ std::optional<PublicKey> Peers::key_of(const gossip::Contact& contact) {
 void Peers::act(gossip::Send& send) {
   const gossip::Contact* contact = find(send.to);
   if (!contact) return;
-  if (const auto at = address_of(*contact)) transport_.reach(send.to, at);
+  if (const auto at = way_to(send.to, *contact)) transport_.reach(send.to, at);
   if (invites_vectors(send.message.body)) transport_.open(send.to, Plane::bulk);
   std::optional<TraceSpan> span = vector_span(send, contact->name);
   const Plane plane = gossip::kind_of(send.message.body).plane;
@@ -88,9 +94,11 @@ void Peers::act(gossip::Introduce& introduce) {
       transport_.answer(*introduce.asker, cutter_.cut(gossip::Message(introduce.message))))
     return;
   if (introduce.to.port == 0) return;
-  const gossip::Contact stranger{.name = {}, .control = introduce.to, .key = introduce.key};
-  if (const auto to = address_of(stranger))
+  const gossip::Contact there{.name = {}, .control = introduce.to, .key = introduce.key};
+  if (const auto to = introduce.of ? way_to(*introduce.of, there) : address_of(there))
     transport_.send(*to, Plane::control, cutter_.cut(std::move(introduce.message)));
+  else if (introduce.of && names_.is_unknown(introduce.to))
+    nowhere_.push_back(introduce.to);
 }
 
 void Peers::act(gossip::Abandon& abandon) {
@@ -108,6 +116,7 @@ void Peers::act(gossip::ConnectProbe& probe) {
 
 void Peers::take_findings(const std::function<void(gossip::Input)>& take) {
   questions_.take();
+  for (const Endpoint& at : std::exchange(nowhere_, {})) take(gossip::Unanswered{{}, at});
   for (gossip::KeyAsked& asked : std::exchange(asked_, {})) take(std::move(asked));
   prober_.look([&](const ConnectProber::Target& target, ConnectProber::Finding finding) {
     names_.doubt(target.at);

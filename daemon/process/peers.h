@@ -36,7 +36,9 @@ class Peers {
   void act(gossip::ConnectProbe& probe);
 
   // Whether a ConnectProbe has no result yet, or a node has not told its key yet.
-  bool is_waiting() const { return prober_.is_waiting() || questions_.is_waiting(); }
+  bool is_waiting() const {
+    return prober_.is_waiting() || questions_.is_waiting() || !nowhere_.empty();
+  }
   // The results of probes since the last call.
   void take_findings(const std::function<void(gossip::Input)>& take);
 
@@ -44,6 +46,8 @@ class Peers {
   const gossip::Contact* find(NodeId node) const;
   // Where to dial; nothing as long as the host name has no address or the node no key.
   std::optional<Transport::Address> address_of(const gossip::Contact& contact);
+  // The same, or where the node was dialled while its host name has no address.
+  std::optional<Transport::Address> way_to(NodeId node, const gossip::Contact& contact);
   std::optional<PublicKey> key_of(const gossip::Contact& contact);
 
   Transport& transport_;
@@ -54,6 +58,7 @@ class Peers {
   ConnectProber prober_;
   KeyQuestions questions_;
   std::vector<gossip::KeyAsked> asked_;  // that the node has not been told of
+  std::vector<Endpoint> nowhere_;        // nor that these names of members have no address
   std::map<NodeId, gossip::Contact> contacts_;
   std::map<std::string, PublicKey> named_keys_;  // of seeds, by HOST:PORT
 };

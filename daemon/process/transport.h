@@ -28,6 +28,9 @@ class Transport {
 
   // The node listens there; REQUIRES an address, not a host name. Nothing: it is forgotten.
   virtual void reach(NodeId node, const std::optional<Address>& at) = 0;
+  // Where this node has dialled the control connection with that node that is newest; nothing if
+  // there is none, or the other end has dialled it.
+  virtual std::optional<Address> dialled(NodeId node) = 0;
   // Begins to connect to a node that was reached, if there is no connection.
   virtual void open(NodeId node, gossip::Plane plane) = 0;
   // Queues the frames of one message, and dials where that is needed and possible.

@@ -56,6 +56,7 @@ class ZmqTransport : public Transport {
   const Endpoint& endpoint() const { return at_; }
 
   void reach(NodeId node, const std::optional<Address>& at) override { lines_.reach(node, at); }
+  std::optional<Address> dialled(NodeId node) override { return lines_.dialled(node); }
   void open(NodeId node, gossip::Plane plane) override { lines_.open(node, plane); }
   void send(const Target& to, gossip::Plane plane, gossip::Frames frames) override {
     lines_.send(to, plane, std::move(frames));

@@ -105,8 +105,8 @@ void bind_addresses(Bindings<Config>& all) {
             "host, without a port, by which other nodes reach this one: an address, or a name that "
             "they look up; default: that of listen.control, and where that is 0.0.0.0 or [::] the "
             "machine's own address, if it has one, or else the one that leads to a seed of "
-            "cluster.join. an address that is not named here is tested: members dial it. "
-            "none: nobody can dial this node, as behind a NAT; it dials the others"},
+            "cluster.join. a name is tested, and an address that is not named here: members dial "
+            "it. none: nobody can dial this node, as behind a NAT; it dials the others"},
            read_advertise)
       .bind("http.token-file", &Config::token_file, Text{}, own,
             "file of mode 0600 with the bearer token that changing requests must carry")

@@ -191,6 +191,12 @@ void Membership::unanswered(Time now, const Unanswered& unanswered, Outbox& out)
   if (unanswered.of) law_.unanswered(now, *unanswered.of, unanswered.at);
 }
 
+void Membership::resolved(Time now, const Resolved& name, Outbox& out) {
+  search_.resolved(now, name);
+  if (name.at.is_in_dns()) return;
+  reachability_.resolved(name.at.at, out);
+}
+
 // ---------------------------------------------------------------- time
 
 void Membership::tick(Time now, Outbox& out) {

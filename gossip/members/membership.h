@@ -50,7 +50,7 @@ class Membership {
   void refused(Time now, const Refused& refused, Outbox& out);
   void unanswered(Time now, const Unanswered& unanswered, Outbox& out);
   // The lookup of a host name ended.
-  void resolved(Time now, const Resolved& name) { search_.resolved(now, name); }
+  void resolved(Time now, const Resolved& name, Outbox& out);
   // A message of any kind came from the member, so the member lives.
   void heard_from(Time now, NodeId id, std::uint64_t incarnation, Outbox& out) {
     law_.heard_from(now, id, incarnation, out);

@@ -62,10 +62,21 @@ void Reachability::call(Time now, NodeId from, const DialBack& request, Outbox& 
       calls_.size() >= kCallsLimit || std::ranges::find(calls_, from, &Call::asker) != calls_.end();
   if (!asker || is_busy || request.control.port == 0) return;
   calls_.push_back({from, request.number, request.control, now + kCallPatience});
-  out.call(
-      request.control, contact_of(*asker).key,
-      DialBack{.kind = DialBack::Kind::call, .number = request.number, .control = request.control});
-  out.put(ConnectProbe{{}, request.control});
+  dial(calls_.back(), out);
+}
+
+// What is sent to a name without an address is dropped: see resolved().
+void Reachability::dial(const Call& call, Outbox& out) const {
+  const Member* asker = roster_.find(call.asker);
+  if (!asker) return;
+  out.call(call.control, contact_of(*asker).key, call.asker,
+           DialBack{.kind = DialBack::Kind::call, .number = call.number, .control = call.control});
+  out.put(ConnectProbe{{}, call.control});
+}
+
+void Reachability::resolved(const Endpoint& name, Outbox& out) const {
+  for (const Call& call : calls_)
+    if (call.control == name) dial(call, out);
 }
 
 void Reachability::answer(const Call& call, bool is_closed, Outbox& out) const {

@@ -30,6 +30,8 @@ class Reachability {
   void receive(Time now, NodeId from, const DialBack& message, Outbox& out);
   // A ConnectProbe found that nobody listens at the address, or that no host answers there.
   void failed(const Endpoint& at, Outbox& out);
+  // That host name was looked up.
+  void resolved(const Endpoint& name, Outbox& out) const;
   // Asks, and answers. Returns whether this node is hidden, when that has changed.
   std::optional<bool> tick(Time now, Outbox& out);
   Time deadline() const;
@@ -55,6 +57,7 @@ class Reachability {
 
   void ask(Time now, Outbox& out);
   void call(Time now, NodeId from, const DialBack& request, Outbox& out);
+  void dial(const Call& call, Outbox& out) const;
   void answer(const Call& call, bool is_closed, Outbox& out) const;
   std::vector<const Member*> askable() const;
   bool is_decided(Time now) const;

@@ -79,7 +79,7 @@ struct Handling {
   void operator()(const KeyAsked& asked) const {
     node.membership.seeds().asked_for_key(asked.at, asked.is_answered);
   }
-  void operator()(const Resolved& name) const { node.membership.resolved(now, name); }
+  void operator()(const Resolved& name) const { node.membership.resolved(now, name, node.outbox); }
   void operator()(const JoinCommand& command) const {
     node.membership.seeds().add(command.seed, true, now);
   }

@@ -5,7 +5,7 @@
 
 Every node listens on all addresses and joins `dns:starling:7600`, as pods of a headless service do:
 names that appear late, SRV records, a network of IPv6 alone, a node that comes back at another
-address, and one whose host name moves. Needs root, iproute2 and util-linux, else it is
+address, one whose host name moves, and nodes whose host names only they themselves know. Needs root, iproute2 and util-linux, else it is
 skipped. STARLING in the environment names the program when it is not the newest below build/.
 """
 import ipaddress
@@ -95,11 +95,18 @@ class Pods:
         self.network, self.folder = network, folder
         self.processes, self.logs = {}, 0
 
-    def start(self, k, *keys, listen="0.0.0.0"):
+    def start(self, k, *keys, listen="0.0.0.0", hosts=""):
+        """`hosts`: what /etc/hosts of this node alone says beside localhost."""
         self.logs += 1
         log = open(os.path.join(self.folder, f"{self.logs}.log"), "w")
         command = [program(), "run", *KEYS, f"--node.name=node-{k}",
                    f"--listen.control={listen}:7600", *keys]
+        if hosts:
+            path = f"{log.name}.hosts"
+            with open(path, "w") as stream:
+                stream.write(f"127.0.0.1 localhost\n{hosts}\n")
+            command = ["unshare", "--mount", "sh", "-c",
+                       f'mount --bind {path} /etc/hosts && exec "$@"', "sh", *command]
         self.processes[k] = subprocess.Popen(self.network.prefix(k) + command, stderr=log)
         return log.name
 
@@ -112,7 +119,7 @@ class Pods:
         return json.loads(done.stdout) if done.returncode == 0 else {}
 
     def alive(self, k):
-        return {member["name"]: member["control"] for member in self.ask(k, "members")
+        return {member["name"]: member.get("control") for member in self.ask(k, "members")
                 .get("members", []) if member["state"] == "alive"}
 
     def trains(self, k):
@@ -209,6 +216,29 @@ def check_moved_name(pods, names):
     names.clear()
 
 
+def check_own_names(pods, names):
+    """As Debian sets up a machine: its name stands for 127.0.1.1 there, and for nothing elsewhere.
+    No edge carries a vector unless some node is found to be one that others reach."""
+    names.clear()
+    for nodes in (2, NODES):
+        for k in range(nodes):
+            pods.start(k, f"--listen.advertise=machine-{k}", "--topology.kind=ring",
+                       f"--cluster.expect={nodes}", f"--join={pods.network.address(0)}:7600",
+                       hosts=f"127.0.1.1 machine-{k}")
+        good, time_s = all_meet(pods, nodes)
+        brought = eventually(lambda: all(
+            edge["received_bytes"] > 0 for k in pods.processes
+            for edge in pods.ask(k, "neighbors").get("neighbors", [{"received_bytes": 0}])))
+        report("host names that nobody else knows",
+               f"{nodes} nodes train in {time_s:.1f} s, each edge carries vectors: {brought}",
+               good and brought)
+        told = " ".join(pods.ask(1, "status").get("node", {}).get("reasons", []))
+        said = "node-0 cannot reach this node at machine-1:7600"
+        report("it is told", said, said in told)
+        codes = pods.end()
+        report("leaving", f"exit codes {codes}", codes == [0] * nodes)
+
+
 def check_v6(pods, names):
     """No node has an address of IPv4."""
     for k in range(NODES):
@@ -240,7 +270,8 @@ def main():
         networks.run("ip", "-6", "addr", "add", f"{SERVERS[1]}/64", "dev", network.BRIDGE, "nodad")
         names, pods = Names(), Pods(network, folder)
         serve(names)
-        for check in (check_late_name, check_moved, check_service, check_moved_name, check_v6):
+        for check in (check_late_name, check_moved, check_service, check_moved_name,
+                      check_own_names, check_v6):
             check(pods, names)
         networks.run("umount", "/etc/resolv.conf")
     return 1 if failures else 0

@@ -1,6 +1,7 @@
 #include "daemon/process/peers.h"
 
 #include <doctest/doctest.h>
+#include <poll.h>
 
 #include <optional>
 #include <set>
@@ -22,6 +23,7 @@ class NotedTransport : public Transport {
   void reach(NodeId, const std::optional<Address>& at) override {
     notes_.push_back("reach " + (at ? to_string(at->at) : "nowhere"));
   }
+  std::optional<Address> dialled(NodeId) override { return way; }
   void open(NodeId, Plane plane) override { notes_.push_back("open" + words(plane)); }
   void send(const Target& to, Plane plane, gossip::Frames) override {
     const auto* address = std::get_if<Address>(&to);
@@ -36,6 +38,7 @@ class NotedTransport : public Transport {
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
 
   std::set<NodeId> connected;
+  std::optional<Address> way;  // where it has dialled everybody
 
  private:
   static std::string words(Plane plane) { return plane == Plane::control ? " control" : " bulk"; }
@@ -115,4 +118,41 @@ TEST_CASE("A stranger that nobody can dial gets an answer over its connection or
                                  .message = {{1, NodeId{2}, 3, 4}, gossip::Table{}, {}},
                                  .asker = Party::kPeer};
   CHECK(party.after(answer) == Party::Notes{"answer"});
+}
+
+TEST_CASE("A node whose name means nothing here is reached where it was dialled before") {
+  Party party;
+  gossip::Contact named = kContact;
+  named.control.host = "somewhere.example";
+  party.after(gossip::Reach{Party::kPeer, named});
+  const gossip::Introduce call{.to = named.control,
+                               .message = {{1, NodeId{2}, 3, 4}, gossip::DialBack{}, {}},
+                               .of = Party::kPeer};
+  CHECK(party.after(call).empty());
+  party.transport.way = Transport::Address{{"10.0.0.1", 7600}};
+  CHECK(party.after(call) == Party::Notes{"send control to 10.0.0.1:7600"});
+  CHECK(party.after(Party::send(gossip::Hello{})) ==
+        Party::Notes{"reach 10.0.0.1:7600", "open bulk", "send control"});
+}
+
+TEST_CASE("A call to a name that has no address is told as unanswered once") {
+  Party party;
+  const Endpoint nowhere{"somewhere.example", 7600};
+  const gossip::Introduce call{
+      .to = nowhere, .message = {{1, NodeId{2}, 3, 4}, gossip::DialBack{}, {}}, .of = Party::kPeer};
+  std::vector<Endpoint> told;
+  const auto take = [&told](const gossip::Input& input) {
+    told.push_back(std::get<gossip::Unanswered>(input).at);
+  };
+  party.after(call);
+  party.peers.take_findings(take);
+  CHECK(told.empty());  // it is looked up
+  pollfd looked_up{party.names.descriptor(), POLLIN, 0};
+  REQUIRE(::poll(&looked_up, 1, 60'000) == 1);
+  party.names.take_found();
+  party.after(call);
+  CHECK(party.peers.is_waiting());
+  party.peers.take_findings(take);
+  party.peers.take_findings(take);
+  CHECK(told == std::vector{nowhere});
 }

@@ -194,3 +194,25 @@ TEST_CASE("A member dials for few others at once and only for members") {
       node.out, [](const Output& output) { return std::holds_alternative<Introduce>(output); });
   CHECK(dialled == 16);
 }
+
+TEST_CASE("A member dials a name again when it has been looked up") {
+  Cluster table(2);
+  table.run(1s);
+  Party& node = *table.parties[0];
+  const Endpoint name{"machine-1", 7600};
+  const auto calls = [&node] {
+    return std::ranges::count_if(std::exchange(node.out, {}), [](const Output& output) {
+      const auto* sent = std::get_if<Introduce>(&output);
+      return sent && sent->of == node_id("node-1") && sent->to.host == "machine-1";
+    });
+  };
+  calls();
+  node.membership.receive(table.now, {1, node_id("node-1"), 1, 1},
+                          DialBack{.number = 7, .control = name}, node.outbox);
+  CHECK(calls() == 1);
+  node.membership.resolved(table.now, {{Endpoint{"machine-2", 7600}}, {{"10.0.0.2", 7600}}},
+                           node.outbox);
+  CHECK(calls() == 0);
+  node.membership.resolved(table.now, {name, {{"10.0.0.1", 7600}}}, node.outbox);
+  CHECK(calls() == 1);
+}

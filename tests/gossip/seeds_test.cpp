@@ -266,7 +266,7 @@ void answer_look_ups(Cluster& table, const std::vector<std::size_t>& listed) {
   std::vector<Endpoint> addresses;
   for (const std::size_t k : listed) addresses.push_back(table.parties[k]->options.control);
   for (auto& party : table.parties)
-    if (party) party->membership.resolved(table.now, {kName, addresses});
+    if (party) party->membership.resolved(table.now, {kName, addresses}, party->outbox);
 }
 
 std::size_t known_to(const Cluster& table, std::size_t k) {
@@ -299,7 +299,7 @@ TEST_CASE("Parts of a cluster that began apart find each other by the name") {
   table.run(500ms);
   for (std::size_t k = 0; k < 6; ++k) {
     const std::vector<Endpoint> own_part{party_options(k < 3 ? 0 : 3).control};
-    table.parties[k]->membership.resolved(table.now, {kName, own_part});
+    table.parties[k]->membership.resolved(table.now, {kName, own_part}, table.parties[k]->outbox);
   }
   table.run(2s);
   for (std::size_t k = 0; k < 6; ++k) CHECK(known_to(table, k) == 3);
