@@ -315,6 +315,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   neighbor.status.sent_bytes += payload.size();
   neighbor.offered_edge = link.edge_id();
   neighbor.offered_out = link.wanted.out;
+  if (neighbor.first_offered == Time{}) neighbor.first_offered = now;
   out.send(link.wanted.peer, std::move(message), payload);
 }
 

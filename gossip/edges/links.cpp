@@ -166,6 +166,7 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Ro
 
 void Links::activate(Time now, Link& link, std::uint64_t claim, Outbox& out) {
   link.active = true;
+  link.unanswered = 0;
   link.is_resumed = claim != 0 && claim == link.memory.claim;
   link.next_hello = now + kMeasureEvery;
   out.event(Event::Kind::edge_opened, fmt::format("edge to {} opened", link.name));
@@ -225,7 +226,7 @@ void Links::tick(Time now, Outbox& out) {
   for (auto& [peer, link] : links_) {
     if (now < link.next_hello) continue;
     link.next_hello = now + (link.active ? kMeasureEvery : link.pause);
-    if (!link.active) link.pause = std::min(link.pause * 2, kHelloPauseLimit);
+    if (!link.active) ++link.unanswered, link.pause = std::min(link.pause * 2, kHelloPauseLimit);
     // Without an echo, so that the peer answers: the peer's end may be active already and only its
     // answer lost.
     say_hello(now, link, 0, out);

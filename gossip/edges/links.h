@@ -42,6 +42,7 @@ struct Link {
   Time barred_until{};  // closed until then, and the peer's hellos do not count
   Time next_hello{};
   Duration pause{};
+  int unanswered = 0;           // hellos since the edge was wanted or closed
   std::optional<double> rtt_s;  // the shortest recent round trip of hellos
   PeerClock clock;
   // This node's memory of the edge from an earlier life, if this is the first opening since then;

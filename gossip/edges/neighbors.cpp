@@ -11,6 +11,10 @@ namespace {
 
 // With a neighbour, before people are warned. Fewer: a chance of the first rounds is reported.
 constexpr std::uint64_t kEqualRounds = 5;
+// Hellos without an answer, and how long a vector of a new edge may take, before people are warned.
+// Fewer, shorter: a lost message, or the first vector over a thin link, is reported.
+constexpr int kHellosEnough = 6;
+constexpr Duration kFirstVector = std::chrono::seconds(10);
 // So many estimates that count end the news that one did not.
 constexpr int kDoubtNews = 16;
 
@@ -280,6 +284,25 @@ std::vector<std::string> Neighbors::warnings(const Links& links) const {
           "estimates of {} do not count: some number is far beyond those of others", link.name));
   std::ranges::sort(all, natural_less);
   std::ranges::move(equal_trainers(links), std::back_inserter(all));
+  return all;
+}
+
+std::vector<std::string> Neighbors::mute(Time now, const Links& links,
+                                         const Roster& members) const {
+  std::vector<std::string> all;
+  for (const auto& [peer, link] : links.all()) {
+    const Neighbor& neighbor = known(peer);
+    const bool is_shut = !link.active && link.refusal.empty() && link.unanswered >= kHellosEnough;
+    const bool is_silent = link.active && link.wanted.in && neighbor.status.received_bytes == 0 &&
+                           neighbor.first_offered > Time{} && !resting(peer) &&
+                           now - neighbor.first_offered >= kFirstVector;
+    if (!is_shut && !is_silent) continue;
+    const std::string cause = members.obstacle(peer);
+    all.push_back(fmt::format("{} {}{}{}",
+                              is_shut ? "no edge opens to" : "no vector comes over the edge to",
+                              link.name, cause.empty() ? "" : ": ", cause));
+  }
+  std::ranges::sort(all, natural_less);
   return all;
 }
 

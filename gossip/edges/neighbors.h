@@ -38,6 +38,7 @@ struct Neighbor {
   std::uint64_t offered_edge = 0;  // edge id of the opening that the offer went over; 0: not sent
   bool offered_out = false;        // the edge carried vectors to the peer when the offer was sent
   Time offered{};                  // when the last offer of a round went to the peer
+  Time first_offered{};            // and when the first did; 0: none yet
   double offered_path = 0;         // Offering::path at the last vector that was offered to the peer
   double span = 0;                 // Round::span of that vector
   // ---- waiting for the peer
@@ -115,6 +116,8 @@ class Neighbors {
   // Names neighbours whose vectors are refused, and one whose trainer seems to draw the same
   // batches as this node's.
   std::vector<std::string> warnings(const Links& links) const;
+  // Names the edges that do not open, or over which no vector comes, with the cause if it is known.
+  std::vector<std::string> mute(Time now, const Links& links, const Roster& members) const;
   // Reports neighbours averaged with for the first time, in `round`.
   void tell_first(std::uint64_t round, const Links& links, Outbox& out);
   // The edges by name. `round`: of this node.
@@ -142,7 +145,7 @@ class Neighbors {
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
   std::optional<NodeId> partner_;                     // of the current offer
   Duration unmeasured_{};                             // as of begin_round()
-  bool loop_moved_ = false;                           // by the last local steps; see optim::Report
+  bool loop_moved_ = false;  // by the last local steps; see optim::Report
   Time next_ask_ = kNever, next_doubt_ = kNever;
 };
 

@@ -194,6 +194,7 @@ void Membership::unanswered(Time now, const Unanswered& unanswered, Outbox& out)
 void Membership::resolved(Time now, const Resolved& name, Outbox& out) {
   search_.resolved(now, name);
   if (name.at.is_in_dns()) return;
+  roster_.note_host(name.at.at.host, name.problem);
   reachability_.resolved(name.at.at, out);
 }
 

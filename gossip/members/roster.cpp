@@ -88,7 +88,22 @@ std::vector<NodeId> Roster::within_reach() const {
   return members;
 }
 
+std::string Roster::obstacle(NodeId id) const {
+  const Member* member = find(id);
+  if (!member) return {};
+  if (is_hidden(*member)) return "nobody can dial it, and it has not dialled this node";
+  const auto found = unknown_hosts_.find(member->control.host);
+  return found == unknown_hosts_.end() ? std::string() : found->second;
+}
+
 // ---------------------------------------------------------------- changes
+
+void Roster::note_host(const std::string& host, const std::string& problem) {
+  if (problem.empty())
+    unknown_hosts_.erase(host);
+  else if (unknown_hosts_.size() < kMembersLimit)
+    unknown_hosts_[host] = problem;
+}
 
 Roster::Entry& Roster::add(const Record& member) {
   Entry& entry = *others_.emplace_back(std::make_unique<Entry>());

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,6 +77,10 @@ class Roster {
   std::optional<std::uint64_t> incarnation_of(NodeId id) const;
   // Whether the member has this node's values of the agreed keys.
   bool agrees(const Member& member) const { return member.agreement == self_->agreement; }
+  // The driver looked up a host: why it has no address; empty: it has one.
+  void note_host(const std::string& host, const std::string& problem);
+  // Why this node and a present member may be unable to meet; empty: no reason is known.
+  std::string obstacle(NodeId id) const;
   // Live and suspect members that have a model, self included, in natural order of names.
   std::vector<const Member*> ready() const;
   std::size_t ready_count() const { return census_.ready + (own().phase != Phase::joining); }
@@ -127,6 +132,7 @@ class Roster {
   mutable std::vector<const Record*> present_;
   mutable std::size_t sorted_;  // the first so many are in natural order of names
   std::vector<NodeId> present_others_;
+  std::map<std::string, std::string> unknown_hosts_;  // and why they are not known
 };
 
 }  // namespace starling::gossip

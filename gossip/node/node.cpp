@@ -283,6 +283,7 @@ std::vector<std::string> Node::warnings(Time now) const {
   add(parts.membership.warnings(now));
   add(parts.neighborhood.warnings());
   add(parts_->exchange.neighbors().warnings(parts.links));
+  add(parts_->exchange.neighbors().mute(now, parts.links, parts.members));
   add(parts.strays.warnings(now));
   add(parts.agreement.warnings());
   add(parts.links.refusals());

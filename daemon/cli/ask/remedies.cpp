@@ -35,6 +35,7 @@ constexpr Remedy kRemedies[] = {
     {"under this name", "give this node another node.name, or stop the other one"},
     {"under this node's name", "give this node another node.name, or stop the other one"},
     {"does not fit", "give both the same configuration, and data of the same columns"},
+    {"no edge opens to ", "name an address that others reach in listen.advertise of that node"},
     {"no edge to ", "give both the same value; starling config shows the agreed keys"},
     {"cluster.join", "correct cluster.join, or start that node; starling doctor HOST:PORT looks"},
     {"expected members", "start the missing nodes, or correct cluster.expect"},
