@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -115,6 +116,9 @@ struct RunStatus {
   std::optional<std::string> problem;  // why the last local steps were refused
 };
 
+// With which the reason begins of a founder whose data and the others' give no model.
+inline constexpr std::string_view kCannotTrain = "cannot train with these nodes: ";
+
 struct Status {
   State state = State::starting;
   std::vector<std::string> reasons;   // why the node is not training normally
@@ -126,6 +130,8 @@ struct Status {
   // The factor of a recent round of averaging on disagreement; see MixingMeter.
   std::optional<double> mixing_rate;
   FleetStatus fleet;
+  // Why this node, which has neighbours, has never averaged with one; empty: it has, or has none.
+  std::string alone;
   // Closing edges with a pair that one end may have averaged and the other not.
   std::size_t unsettled_edges = 0;
   // Open edges with such a pair before the last one.

@@ -92,6 +92,7 @@ Result<std::unique_ptr<optim::Trainer>> ExternalRun::await(const Config& config,
     const bool is_new = std::exchange(known, status.refused) < status.refused;
     return {.has_worked = status.exchanges > 0 || port->await({}) != nullptr,
             .has_attached = status.attached > 0,
+            .exchanges = status.exchanges,
             .refusal = is_new ? status.refusal : ""};
   };
   if (!config.trainer_command.empty())
@@ -130,6 +131,7 @@ TrainerStatus ExternalRun::status() const {
   status.has_command = true;
   status.is_done = process_->has_succeeded();
   status.pause = process_->pause();
+  if (!status.is_done) status.crashes = process_->crashes(status.exchanges);
   return status;
 }
 

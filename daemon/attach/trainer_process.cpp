@@ -121,6 +121,11 @@ std::string TrainerProcess::pause() const {
   return pause_;
 }
 
+std::string TrainerProcess::crashes(std::uint64_t exchanges) const {
+  const std::lock_guard lock(mutex_);
+  return exchanges - taken_ > longest_ ? std::string() : crash_;
+}
+
 void TrainerProcess::tell(std::string& text, std::string words) {
   const std::lock_guard lock(mutex_);
   text = std::move(words);
@@ -128,6 +133,11 @@ void TrainerProcess::tell(std::string& text, std::string words) {
 
 bool TrainerProcess::gives_up(int code) {
   const TrainerPast past = past_();
+  {
+    const std::lock_guard lock(mutex_);
+    if (ends_ > 1) longest_ = std::max(longest_, past.exchanges - taken_);
+    taken_ = past.exchanges;
+  }
   if (past.has_worked) {
     failures_ = {};
     return false;
@@ -141,8 +151,10 @@ bool TrainerProcess::gives_up(int code) {
 void TrainerProcess::tell_pause(int code, milliseconds pause) {
   const std::string which =
       ends_ > 1 ? fmt::format(" for the {} time,", ordinal(ends_)) : std::string();
-  tell(pause_, fmt::format("trainer.command \"{}\" ended{} with {}{}; it is started again in {} s",
-                           command_, which, end_of(code), with_words(words_),
+  const std::string crash = fmt::format("trainer.command \"{}\" ended{} with {}{}", command_, which,
+                                        end_of(code), with_words(words_));
+  tell(crash_, crash);
+  tell(pause_, fmt::format("{}; it is started again in {} s", crash,
                            static_cast<double>(pause.count()) / 1000));
   log::warning("{}", this->pause());
 }

@@ -16,9 +16,10 @@ namespace starling::daemon {
 
 // What the port knows of the trainers so far.
 struct TrainerPast {
-  bool has_worked = false;    // one has taken steps, or is attached now
-  bool has_attached = false;  // one has been accepted
-  std::string refusal = {};   // of one that was refused since this was asked last; empty: none
+  bool has_worked = false;      // one has taken steps, or is attached now
+  bool has_attached = false;    // one has been accepted
+  std::uint64_t exchanges = 0;  // in which they took part, all together
+  std::string refusal = {};     // of one that was refused since this was asked last; empty: none
 };
 
 // How the command ended.
@@ -63,6 +64,10 @@ class TrainerProcess {
   // "trainer.command "…" ended for the 3rd time, with exit code 1: NameError: …; it is started
   // again in 2 s"; empty while it runs. Any thread.
   std::string pause() const;
+  // How it ended last, where each of its lives has failed: the present one has gone on for no
+  // longer than the longest but the first, which may be chance. Else empty. `exchanges`:
+  // TrainerPast. Any thread.
+  std::string crashes(std::uint64_t exchanges) const;
 
  private:
   void run(const std::stop_token& stop);
@@ -81,8 +86,9 @@ class TrainerProcess {
   int ends_ = 0;
   std::string words_;  // the command's last, of its last end
   mutable std::mutex mutex_;
-  std::string failure_, pause_;
-  std::jthread thread_;  // last: it uses everything above
+  std::string failure_, pause_, crash_;
+  std::uint64_t taken_ = 0, longest_ = 0;  // exchanges at its last end; in the longest such life
+  std::jthread thread_;                    // last: it uses everything above
 };
 
 }  // namespace starling::daemon

@@ -411,6 +411,8 @@ Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& l
   if (const auto path = line.value("status-file")) TRY_DO(replace_file(*path, status));
   if (const std::string& shortfall = last->status.run.shortfall; !shortfall.empty())
     return complaint(kExitGoalNotReached, "goal not reached: {}", shortfall);
+  if (const std::string fault = fault_of(*last); !fault.empty() && config.node.goal.is_set())
+    return complaint(kExitGoalNotReached, "goal not reached by {}: {}", config.node.name, fault);
   return kExitDone;
 }
 

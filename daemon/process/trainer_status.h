@@ -25,13 +25,14 @@ struct TrainerStatus {
     closed,      // it said goodbye
   };
   State state = State::waiting;
-  std::string socket = {};    // path
-  std::string reason = {};    // of stalled and lost: what happened; else empty
+  std::string socket = {};   // path
+  std::string reason = {};   // of stalled and lost: what happened; else empty
   bool has_command = false;  // which the daemon starts
   bool is_done = false;      // the command has ended with exit code 0
   // Of the command that the daemon starts: how it ended and when it starts again; else empty.
   std::string pause = {};
-  std::string refusal = {};             // of the last process that was refused; empty: none
+  std::string crashes = {};  // how the command ended last, which has failed in each of its lives
+  std::string refusal = {};  // of the last process that was refused; empty: none
   std::vector<std::string> notes = {};  // of the last minute, for people
   // Of the trainer that is here, or was last; absent before the first.
   std::string client = {}, mode = {};

@@ -243,6 +243,12 @@ json security_json(const SecurityStatus& security) {
   return object;
 }
 
+std::string fault_of(const Snapshot& snapshot) {
+  if (snapshot.trainer && !snapshot.trainer->crashes.empty()) return snapshot.trainer->crashes;
+  const std::string& alone = snapshot.status.alone;
+  return alone.empty() ? "" : "it has averaged with no other node: " + alone;
+}
+
 json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
                  std::optional<double> mixing_rate) {
   const gossip::Status& status = snapshot.status;
@@ -282,6 +288,8 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
       {"security", security_json(snapshot.security)},
       {"rejected", status.rejected},
       {"rejected_messages", rejected_json(status)}};
+  if (const std::string fault = fault_of(snapshot); !fault.empty())
+    document["run"]["fault"] = fault;
   if (snapshot.trainer) document["trainer"] = trainer_json(*snapshot.trainer);
   return document;
 }

@@ -16,6 +16,9 @@ namespace starling::daemon {
 // the expected factor of a round on disagreement.
 nlohmann::json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
                            std::optional<double> mixing_rate = {});
+// Why what the node has at its end is not what was asked for, whether it reached its goal or not;
+// empty: nothing is known.
+std::string fault_of(const Snapshot& snapshot);
 // {"members": […]} by name.
 nlohmann::json members_json(const Snapshot& snapshot);
 // {"neighbors": […]} by name.

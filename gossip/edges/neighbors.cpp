@@ -323,7 +323,7 @@ void Neighbors::tell_first(std::uint64_t round, const Links& links, Outbox& out)
   for (auto& [peer, neighbor] : all_) {
     const Link* link = links.active(peer);
     if (!link || neighbor.averaged || neighbor.status.weight == 0) continue;
-    neighbor.averaged = true;
+    neighbor.averaged = has_averaged_ = true;
     out.event(Event::Kind::averaged,
               fmt::format("averages with {} from round {} on", link->name, round));
   }

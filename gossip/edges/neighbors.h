@@ -118,6 +118,8 @@ class Neighbors {
   std::vector<std::string> warnings(const Links& links) const;
   // Names the edges that do not open, or over which no vector comes, with the cause if it is known.
   std::vector<std::string> mute(Time now, const Links& links, const Roster& members) const;
+  // Whether this node has averaged with some neighbour.
+  bool has_averaged() const { return has_averaged_; }
   // Reports neighbours averaged with for the first time, in `round`.
   void tell_first(std::uint64_t round, const Links& links, Outbox& out);
   // The edges by name. `round`: of this node.
@@ -145,6 +147,7 @@ class Neighbors {
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
   std::optional<NodeId> partner_;                     // of the current offer
   Duration unmeasured_{};                             // as of begin_round()
+  bool has_averaged_ = false;
   bool loop_moved_ = false;  // by the last local steps; see optim::Report
   Time next_ask_ = kNever, next_doubt_ = kNever;
 };

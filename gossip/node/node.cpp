@@ -218,8 +218,17 @@ void NodeParts::save_all(Time now) {
 void NodeParts::sample(Time now) {
   if (!trains() || !fleet.is_due(now)) return;
   fleet.sample(now, training.course(), outbox.sent_bytes(), state() == State::degraded);
+  note_alone(now);
   if (budget.chooses() && budget.follow(wished(members)))
     outbox.event(Event::Kind::exchange, fmt::format("from the next round on {}", budget.text()));
+}
+
+// What was wrong last counts: the neighbours may leave before this node ends.
+void NodeParts::note_alone(Time now) {
+  if (exchange.neighbors().has_averaged()) return alone.clear();
+  std::vector<std::string> causes = neighborhood.warnings();
+  std::ranges::move(exchange.neighbors().mute(now, links, members), std::back_inserter(causes));
+  if (!causes.empty()) alone = causes.front();
 }
 
 void NodeParts::follow_members(Time now) {
@@ -328,6 +337,7 @@ Status Node::status(Time now) const {
   status.consensus_distance = course.consensus_distance();
   status.members = parts.members.status(now);
   status.fleet = parts.fleet.status(now);
+  status.alone = parts.alone;
   for (const EdgeStatus& edge : status.edges)
     if (edge.distance)
       status.neighbor_distance = std::max(status.neighbor_distance.value_or(0), *edge.distance);

@@ -44,6 +44,7 @@ struct NodeParts {
   void start_training(Time now);
   Identity::Report report() const;
   void sample(Time now);
+  void note_alone(Time now);
   void settle(Time now);
   void follow_members(Time now);
   void reassign_data();
@@ -79,6 +80,7 @@ struct NodeParts {
   std::optional<Checkpoint> before;  // without the state; empty when no longer needed
   std::uint64_t dealt_view = 0;      // Neighborhood::view() by which the data were assigned
   bool was_ready = false, was_introduced = false;
+  std::string alone;                    // see Status
   std::vector<std::string> data_notes;  // notes that were reported
   Exit exit;
 };

@@ -168,7 +168,7 @@ void Startup::survey(Time now, const Roster& members, Outbox& out) {
 void Startup::founded(Time now, const std::string& refusal, Outbox& out) {
   if (refusal.empty()) return enter(now, Fetching());
   if (refusal != life_->in<Founding>()->refusal)
-    out.event(Event::Kind::problem, fmt::format("cannot train with these nodes: {}", refusal));
+    out.event(Event::Kind::problem, fmt::format("{}{}", kCannotTrain, refusal));
   enter(now, Surveying{refusal});
   next_look_ = now + kSurveyPatience;
 }
@@ -294,7 +294,7 @@ std::string Startup::reason() const {
                                : "waiting for an answer from cluster.join";
   if (const auto* surveying = std::get_if<Surveying>(&life_->phase()))
     return surveying->refusal.empty() ? "waiting for the data statistics of the other founders"
-                                      : "cannot train with these nodes: " + surveying->refusal;
+                                      : std::string(kCannotTrain) + surveying->refusal;
   if (life_->is_in<Fetching>() || life_->is_in<Adopting>())
     return search_.donor_name().empty()
                ? "waiting for a founder with the parameters that all begin with"

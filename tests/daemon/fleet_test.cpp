@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/cli/up/verdict.h"
 #include "daemon/rest/http_server.h"
 
 using namespace starling;
@@ -98,4 +99,35 @@ TEST_CASE_FIXTURE(Fixture, "The sentence of a fleet has what its nodes say of th
   fleet->refresh();
   CHECK(fleet->sentence().text ==
         "all 2 nodes have finished, loss 1.5, accuracy 97.5 %, models within 1 % of their mean");
+}
+
+TEST_CASE_FIXTURE(Fixture, "A goal is not reached where a node finds its own result at fault") {
+  auto fleet = Fleet::start(options);
+  REQUIRE(fleet.has_value());
+  const gossip::Goal rounds{.rounds = 7}, accuracy{.accuracy = 0.9};
+  fleet->refresh();
+  for (const gossip::Goal& goal : {rounds, accuracy}) CHECK(judge(*fleet, goal, 1).reached);
+  fleet->nodes()[1].status["run"]["fault"] = "its trainer ended";
+  for (const gossip::Goal& goal : {rounds, accuracy}) {
+    const Verdict verdict = judge(*fleet, goal, 1);
+    CHECK_FALSE(verdict.reached);
+    CHECK(verdict.text == "node-1: its trainer ended");
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "A fleet is over when no node can train on the data") {
+  auto fleet = Fleet::start(options);
+  REQUIRE(fleet.has_value());
+  const gossip::Goal goal{.rounds = 7};
+  const std::string reason = std::string(gossip::kCannotTrain) + "target y has one class";
+  const auto say = [&](std::size_t k, const json& reasons) {
+    fleet->nodes()[k].status = {{"node", {{"state", "joining"}, {"reasons", reasons}}}};
+  };
+  say(0, {"security.insecure = true", reason});
+  say(1, json::array());
+  CHECK(judge(*fleet, goal, 0).text.empty());
+  say(1, {reason});
+  const Verdict verdict = judge(*fleet, goal, 0);
+  CHECK(verdict.is_refused);
+  CHECK(verdict.text == reason);
 }

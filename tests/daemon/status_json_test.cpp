@@ -278,3 +278,13 @@ TEST_CASE("A member that other machines cannot ask by HTTP has no address for it
   CHECK(members[0]["http"] == "10.0.0.1:7680");  // that of the node itself
   for (std::size_t k = 1; k < members.size(); ++k) CHECK_FALSE(members[k].contains("http"));
 }
+
+TEST_CASE("The status names what is at fault with the result of the node") {
+  Snapshot snapshot = example_snapshot();
+  CHECK_FALSE(status_json(snapshot, {})["run"].contains("fault"));
+  snapshot.status.alone = "no edge opens to node-1";
+  CHECK(status_json(snapshot, {})["run"]["fault"] ==
+        "it has averaged with no other node: no edge opens to node-1");
+  snapshot.trainer.emplace().crashes = "its trainer ended";
+  CHECK(status_json(snapshot, {})["run"]["fault"] == "its trainer ended");
+}

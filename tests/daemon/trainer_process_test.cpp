@@ -85,3 +85,19 @@ TEST_CASE("A command that failed after a trainer had worked is started again") {
   ended.get_future().wait();
   CHECK(asked == 3);
 }
+
+TEST_CASE("A command that failed in each of its lives says so until one goes on for longer") {
+  std::promise<void> third;
+  std::uint64_t exchanges = 0;
+  const auto past = [&]() -> TrainerPast {
+    exchanges += exchanges == 0 ? 500 : 40;  // the first may be chance
+    if (exchanges == 580) third.set_value();
+    return {.has_worked = true, .exchanges = exchanges};
+  };
+  const TrainerProcess process("exit 7", "socket", "node-0", past, [] {});
+  CHECK(process.crashes(0).empty());
+  third.get_future().wait();
+  // The third end is counted at this moment, or will be.
+  CHECK(process.crashes(580).starts_with("trainer.command \"exit 7\" ended for the "));
+  CHECK(process.crashes(621).empty());
+}

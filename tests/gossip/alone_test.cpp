@@ -1,4 +1,5 @@
-// Edges over which nothing comes are named.
+// An edge over which nothing comes is named, and a node with no other knows that it has averaged
+// with nobody.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -54,10 +55,17 @@ TEST_CASE("An open edge over which nothing comes is named until something does")
   nodes.hold("node-2", "node-1", 30s);
   const std::string text = "no vector comes over the edge to node-2";
   const auto is_told = [&] { return warns(*nodes.find("node-1"), nodes.now(), text); };
+  const auto alone = [&] { return nodes.find("node-1")->status(nodes.now()).alone; };
   nodes.run(5s);
   CHECK_FALSE(is_told());
+  CHECK(alone().empty());
   nodes.run(15s);
   CHECK(is_told());
+  CHECK(alone() == text);
   nodes.run(30s);
   CHECK_FALSE(is_told());
+  CHECK(alone().empty());
+  nodes.kill("node-2");
+  nodes.run(30s);
+  CHECK(alone().empty());
 }

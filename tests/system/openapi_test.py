@@ -34,7 +34,7 @@ SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300",
 # averaging, the first epoch of the extremes, which ends after more than ten seconds, and a node that
 # others wait for.
 RARE = {"Evaluation.rmse", "Point.rmse", "Run.distance_to_optimum", "Point.distance_to_optimum",
-        "Run.shortfall", "Consensus.mixing_rate", "Spread.min", "Spread.max",
+        "Run.shortfall", "Run.fault", "Consensus.mixing_rate", "Spread.min", "Spread.max",
         "Member.waits_for", "Member.waiting"}
 
 

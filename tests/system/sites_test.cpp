@@ -145,3 +145,12 @@ TEST_CASE("Running nodes whose tables do not go together say why and do not trai
   CHECK(a.round() == 0);
   CHECK(b.round() == 0);
 }
+
+TEST_CASE("A fleet whose data hold one class ends with the code of wrong data") {
+  const std::string one = table(50, 3, {"x"}, 1);
+  const testing::Outcome outcome =
+      run(fmt::format("{} -n 2 --data.path='{}'", kUp, files("single", {one, one})));
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.out.find("cannot train with these nodes: target y has one class, \"x\"") !=
+        std::string::npos);
+}

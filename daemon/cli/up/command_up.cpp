@@ -324,6 +324,7 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
     fmt::print("\n{}", summary_text(summary));
   const std::string sentence = as_json ? "" : fleet.sentence().text;
   if (!sentence.empty()) say("The fleet at the end: {}.", printable(sentence));
+  if (verdict.is_refused) return kExitWrongUsage;
   if (fleet.running() == 0 && fleet.failed() > 0) return kExitFailed;
   return verdict.has_goal && !verdict.reached ? kExitGoalNotReached : kExitDone;
 }

@@ -39,6 +39,26 @@ std::string shortfall(Fleet& fleet) {
                      all_finished ? "lost steps at the end" : "did not train to the end", first);
 }
 
+// What the first node that has one says is wrong with its result; empty: none says so.
+std::string first_fault(Fleet& fleet) {
+  for (const Fleet::Node& node : fleet.nodes())
+    if (const auto text = part(node.status, "run").value("fault", ""); !text.empty())
+      return fmt::format("{}: {}", node.name, printable(text));
+  return {};
+}
+
+// What all nodes say of their data, where these give no model; else empty.
+std::string refusal(Fleet& fleet) {
+  std::string text;
+  for (const Fleet::Node& node : fleet.nodes()) {
+    text.clear();
+    for (const nlohmann::json& reason : part(part(node.status, "node"), "reasons"))
+      if (const std::string words = reason; words.starts_with(gossip::kCannotTrain)) text = words;
+    if (text.empty()) return {};
+  }
+  return printable(text);
+}
+
 bool all_at_least(std::span<const gossip::NodeSummary> nodes, double accuracy) {
   return std::ranges::all_of(nodes, [=](const auto& node) { return node.accuracy >= accuracy; });
 }
@@ -63,12 +83,18 @@ std::string reached(Fleet& fleet, const gossip::Goal& goal) {
 Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
   Verdict verdict;
   verdict.has_goal = goal.is_set();
+  verdict.text = refusal(fleet);
+  verdict.is_refused = !verdict.text.empty();
+  if (verdict.is_refused) return verdict;
   verdict.text = reached(fleet, goal);
-  verdict.reached = !verdict.text.empty();
-  if (verdict.reached) return verdict;
+  const std::string fault = first_fault(fleet);
+  verdict.reached = !verdict.text.empty() && fault.empty();
+  if (!verdict.text.empty() && !fault.empty()) verdict.text = fault;
+  if (!verdict.text.empty()) return verdict;
   const bool rounds_are_over = (goal.rounds > 0 || goal.epsilon) && all_ended(fleet);
   if (!rounds_are_over && !(goal.seconds > 0 && training_s >= goal.seconds)) return verdict;
-  const std::string lacking = shortfall(fleet);
+  std::string lacking = shortfall(fleet);
+  if (lacking.empty()) lacking = fault;
   verdict.reached = !goal.accuracy && !goal.loss && lacking.empty();
   if (!lacking.empty())
     verdict.text = lacking;

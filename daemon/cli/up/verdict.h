@@ -11,7 +11,8 @@ namespace starling::daemon {
 struct Verdict {
   bool has_goal = false;
   bool reached = false;
-  std::string text = {};  // empty: the fleet goes on
+  bool is_refused = false;  // the nodes cannot train on their data
+  std::string text = {};    // empty: the fleet goes on
 };
 
 // By the last status of all nodes. `training_s` is how long they have trained.
