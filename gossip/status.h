@@ -114,6 +114,7 @@ struct RunStatus {
   bool goal_reached = false;
   std::string shortfall;               // why it finished short of the goal; empty: it reached it
   std::optional<std::string> problem;  // why the last local steps were refused
+  bool is_idle = false;                // takes no step, or none for much longer than usual
 };
 
 // With which the reason begins of a founder whose data and the others' give no model.

@@ -9,6 +9,13 @@
 #include "base/planted.h"
 
 namespace starling::gossip {
+namespace {
+
+// A node without a step for so long, and for as long as so many of its rounds take, is idle. Less:
+// a slow step counts as none. More: a fleet that stands still is said to train for longer.
+constexpr double kIdleLeast_s = 2, kIdleRounds = 4;
+
+}  // namespace
 
 void Course::begin(Time now, std::uint64_t round, const Checkpoint* before) {
   if (before) {
@@ -53,6 +60,7 @@ void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox
   const optim::Stats& stats = done.stats;
   if (done.workload) set_workload(*done.workload);
   run_.steps += stats.steps;
+  if (stats.steps > 0) stepped_at_ = now;
   run_.samples += stats.samples;
   if (done.problem && !run_.problem) out.event(Event::Kind::problem, *done.problem);
   if (stats.steps > 0 || done.problem) run_.problem = done.problem;
@@ -133,6 +141,12 @@ double Course::rounds_per_s(Time now) const {
   return run_.round > begun_round_
              ? static_cast<double>(run_.round - begun_round_) / std::max(lived_s(now), 1e-9)
              : 0;
+}
+
+bool Course::is_idle(Time now) const {
+  if (run_.problem) return true;
+  const double since_s = seconds(now - stepped_at_);
+  return run_.steps > 0 && since_s > kIdleLeast_s && since_s * rounds_per_s(now) > kIdleRounds;
 }
 
 std::optional<double> Course::remaining_s(Time now) const {

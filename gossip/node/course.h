@@ -42,6 +42,8 @@ class Course {
   bool is_over(Time now, std::uint64_t round) const;
   // Whether the evaluation of the last round reaches the goal.
   bool is_goal_reached() const;
+  // Takes no step: its steps are refused, or the last one is long ago by the time that rounds took.
+  bool is_idle(Time now) const;
   // Until the end, at the pace so far; nothing if no round or time ends the training.
   std::optional<double> remaining_s(Time now) const;
   // 0 before the first round.
@@ -76,6 +78,7 @@ class Course {
   Duration compute_{}, evaluation_{}, mix_{}, lived_{};
   double before_s_ = 0;  // of training, in earlier lives
   Time begun_at_{};      // in this one
+  Time stepped_at_{};    // the last time
   std::uint64_t begun_round_ = 0;
   std::optional<Time> paused_at_;
   Duration paused_{};  // all earlier pauses

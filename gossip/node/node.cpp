@@ -326,6 +326,7 @@ Status Node::status(Time now) const {
   parts.exchange.describe(now, parts.links, status);
   status.checkpoint = parts.saver.status();
   status.run = course.run();
+  status.run.is_idle = parts.trains() && course.is_idle(now);
   // Before its checkpoint is read, a node that comes back does not know what it has spent.
   if (!parts.life.has_come_to<phases::Ready>()) status.run.privacy.reset();
   status.run.local_steps_reason = parts.budget.steps_reason();

@@ -24,20 +24,39 @@ std::string whole(std::size_t all, std::string_view one, std::string_view many) 
                   : fmt::format("all {} nodes {}", all, many);
 }
 
+const std::optional<Spread>& spread(const Status& status, Quantity quantity) {
+  return status.fleet.spreads[static_cast<std::size_t>(quantity)];
+}
+
+// Samples per second; a mean over nodes that take no step comes towards 0, and is not 0 at once.
+constexpr double kNoStep = 0.1;
+
+// Neither this node nor any other takes a step.
+bool is_idle(const Status& status) {
+  const auto& rate = spread(status, Quantity::sample_rate);
+  return status.run.is_idle && rate && rate->mean < kNoStep;
+}
+
 // "16 nodes train", "14 of 16 nodes train, 2 have finished", "3 nodes train, 1 relay"
 std::string who(const Status& status) {
   std::vector<MemberStatus> members = status.members;
   std::erase_if(members, [](const MemberStatus& one) { return is_relay(one.member); });
-  const std::size_t all = count_present(members), train = count_in(members, Phase::training),
+  const auto is_silent = [](const MemberStatus& one) {
+    return one.liveness == Liveness::suspect && one.member->phase == Phase::training;
+  };
+  const std::size_t all = count_present(members),
+                    silent = static_cast<std::size_t>(std::ranges::count_if(members, is_silent)),
+                    train = count_in(members, Phase::training) - silent,
                     paused = count_in(members, Phase::paused),
                     finished = count_in(members, Phase::finished),
                     join = count_in(members, Phase::joining) + count_in(members, Phase::resumed),
                     relays = count_present(status.members) - all;
   if (finished == all && all > 0) return whole(all, "has finished", "have finished");
   if (paused == all && all > 0) return whole(all, "is paused", "are paused");
-  std::string text = train == all
-                         ? fmt::format("{} train{}", counted(all, "node"), all == 1 ? "s" : "")
-                         : fmt::format("{} of {} train", train, counted(all, "node"));
+  std::string text =
+      train > 0 && is_idle(status) ? fmt::format("none of {} takes a step", counted(all, "node"))
+      : train == all ? fmt::format("{} train{}", counted(all, "node"), all == 1 ? "s" : "")
+                     : fmt::format("{} of {} train", train, counted(all, "node"));
   if (paused > 0) text += fmt::format(", {} {} paused", paused, paused == 1 ? "is" : "are");
   if (finished > 0)
     text += fmt::format(", {} {} finished", finished, finished == 1 ? "has" : "have");
@@ -61,10 +80,6 @@ std::string duration(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-const std::optional<Spread>& spread(const Status& status, Quantity quantity) {
-  return status.fleet.spreads[static_cast<std::size_t>(quantity)];
-}
-
 std::vector<std::string> clauses(const Status& status) {
   std::vector<std::string> clauses = {who(status)};
   if (const auto& loss = spread(status, Quantity::loss))
@@ -74,7 +89,8 @@ std::vector<std::string> clauses(const Status& status) {
                                       : std::string_view()));
   if (const auto& accuracy = spread(status, Quantity::accuracy))
     clauses.push_back(fmt::format("accuracy {:.1f} %", 100 * accuracy->mean));
-  if (status.fleet.distance && count_present(status.members) > 1)
+  if (status.fleet.distance && count_present(status.members) > 1 && status.alone.empty() &&
+      !is_idle(status))
     clauses.push_back(
         fmt::format("models within {} of their mean", percent(*status.fleet.distance)));
   if (status.run.remaining_s)

@@ -95,7 +95,7 @@ TEST_CASE("Who died or does not answer comes before all else") {
   status.reasons.clear();
   CHECK(said(status) ==
         "1 of 4 nodes died 20 s ago (node-1); 1 of 4 nodes does not answer (node-2); "
-        "3 nodes train");
+        "2 of 3 nodes train");
   lose(status, 2, Liveness::dead, 3min);
   lose(status, 3, Liveness::left, 3s);
   CHECK(said(status) == "2 of 3 nodes died (node-1, node-2), the last 20 s ago; 1 node trains");
@@ -122,4 +122,18 @@ TEST_CASE("A node that has no model yet says what it waits for") {
   CHECK(said(status) == "this node starts");
   status.reasons = {"waiting for members: 2 of 4 expected"};
   CHECK(said(status) == "waiting for members: 2 of 4 expected");
+}
+
+TEST_CASE("A fleet of which no node takes a step does not train") {
+  Status status = fleet_of(2);
+  status.run.is_idle = true;
+  CHECK(said(status) == "2 nodes train");  // nothing is known of the others
+  auto& rate = status.fleet.spreads[static_cast<std::size_t>(Quantity::sample_rate)];
+  rate = Spread{.mean = 30};
+  CHECK(said(status) == "2 nodes train");
+  rate = Spread{.mean = 1e-9};
+  status.fleet.distance = 0.0001;
+  CHECK(said(status) == "none of 2 nodes takes a step");
+  status.run.is_idle = false;  // it takes one at the moment
+  CHECK(said(status) == "2 nodes train, models within 0.1 % of their mean");
 }

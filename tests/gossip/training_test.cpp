@@ -464,3 +464,27 @@ TEST_CASE("A node whose epsilon has no bound spends nothing of its budget") {
   REQUIRE(node.life.is_in<phases::Finished>());
   CHECK(node.training.course().run().shortfall.find("no epsilon bounds") != std::string::npos);
 }
+
+TEST_CASE("A node is idle while its steps are refused or none comes for several rounds") {
+  Trainee node;
+  node.start();
+  const auto is_idle = [&](Duration later) {
+    return node.training.course().is_idle(node.now + later);
+  };
+  const auto take_round = [&](std::uint64_t steps, std::optional<std::string> problem) {
+    node.now += 2s;
+    optim::Done done = Trainee::answer(node.job());
+    done.stats.steps = steps;
+    done.problem = std::move(problem);
+    node.trained(std::move(done));
+    node.advance();
+  };
+  CHECK_FALSE(is_idle(1h));  // the first may take as long as it likes
+  for (int k = 0; k < 10; ++k) take_round(1, {});
+  CHECK_FALSE(is_idle(10s));
+  CHECK(is_idle(60s));
+  take_round(0, "the loss is no number");
+  CHECK(is_idle(0s));
+  take_round(1, {});
+  CHECK_FALSE(is_idle(0s));
+}

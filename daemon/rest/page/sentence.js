@@ -33,7 +33,7 @@ const progress = (run) => joined([
   run.round > 0 && `round ${integer(run.round)}`], ', ');
 
 function statusSentence({ node, run }, wanted) {
-  const doing = `${node.name} ${kDoing[node.state] ?? node.state}`;
+  const doing = `${node.name} ${run.problem ? 'takes no step' : kDoing[node.state] ?? node.state}`;
   return `${joined([doing, progress(run)], ': ')}${wanted && `; it ends at ${wanted}`}.`;
 }
 
