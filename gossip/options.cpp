@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 constexpr std::array kPresets = {"local"sv, "lan"sv, "wan"sv};
 constexpr double kExpectPatienceLimit = 1e7;  // s
 constexpr std::array kMissing = {"late"sv, "reuse"sv, "self"sv};
+constexpr std::array kAlone = {"rest"sv, "train"sv};
 
 void read_seeds(Reader& reader, Options& options) {
   std::size_t in_dns = 0;
@@ -83,6 +84,11 @@ const Bindings<Options>& bindings() {
               "when it is whole: the mean of all stays), reuse (the last one heard stands in: a "
               "lower floor under heavy loss, and the mean moves) or self (its weight stays with "
               "the node); directed graphs take reuse for late")
+        .bind(
+            "exchange.alone", &Options::alone, OneOf{kAlone}, own,
+            "what a node does that hears no neighbour for longer than its patience, or that finds "
+            "none of those it was told of: rest (it begins no further round until one is back) or "
+            "train (it goes on alone, towards its own optimum); one that never had any trains")
         .bind("stop.rounds", at(&Options::goal, &Goal::rounds), Whole{0, INT64_C(1) << 40}, own,
               "finish after this many rounds; 0: no limit")
         .bind("stop.seconds", at(&Options::goal, &Goal::seconds), Real{0, 1e9}, own,

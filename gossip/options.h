@@ -28,6 +28,10 @@ namespace starling::gossip {
 enum class Missing { late, reuse, self };
 std::string_view name(Missing missing);
 
+// What a node does that hears no neighbour, although there are some. rest: begins no further round
+// until it hears one. train: goes on alone.
+enum class Alone { rest, train };
+
 // Times of the protocol for one kind of network. All other times are measured.
 struct Timing {
   Duration period;     // between two probes by a node; larger: less traffic, slower detection
@@ -99,6 +103,7 @@ struct Options {
   double quorum = 1;            // part of the neighbours that a round waits for, above 0
   std::uint64_t staleness = 3;  // rounds that ssp may be ahead
   Missing missing = Missing::late;
+  Alone alone = Alone::rest;
   std::vector<Term> terms;  // the agreed keys of other layers
   Goal goal;
   EvaluationPace evaluation = {};

@@ -32,6 +32,7 @@ struct MemberStatus {
   Liveness liveness = Liveness::alive;
   Time last_heard{};
   bool self = false;
+  bool agrees = true;  // in all agreed keys, so that an edge to it may open
 
   bool is_present() const { return liveness <= Liveness::suspect; }
 };
@@ -122,6 +123,7 @@ inline constexpr std::string_view kCannotTrain = "cannot train with these nodes:
 
 struct Status {
   State state = State::starting;
+  bool is_alone = false;              // it hears no neighbour, and rests until it does
   std::vector<std::string> reasons;   // why the node is not training normally
   std::vector<std::string> warnings;  // those reasons that a user can act on
   RunStatus run;

@@ -55,13 +55,13 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
   if (offering_.vector.round > 0 && !scheduler_->rules().by_partner) greet(now, links, out);
 }
 
-// Offers to the neighbours whose edge opened after the offer of this round.
+// Offers to the neighbours whose edge opened after the offer of this round. Vectors that are paired
+// go with the next offer.
 void Exchange::greet(Time now, const Links& links, Outbox& out) {
   for (const StreamView& stream : neighbors_.views(links, sessions_)) {
     if (stream.was_offered) continue;
     const Link& link = *links.active(stream.peer);
-    // The peer's first vector is under way. Rounds wait for the peer only after its first message.
-    if (!neighbors_.find(stream.peer)) neighbors_.meet(stream.peer, offering_.path).late = true;
+    neighbors_.meet(stream.peer, offering_.path);
     if (!link.is_paired) send_offer(now, link, out);
   }
 }
@@ -106,8 +106,9 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
 // By `pairwise` the first neighbour whose half of a pair waits; in slices all that wait for a mean.
 std::vector<NodeId> Exchange::askers(Time now, const Links& links) const {
   const Scheduler::Rules& rules = scheduler_->rules();
-  const bool may_answer = rules.in_slices ? offering_.owes_means && complete(now, links)
-                                          : rules.answers && !offering_.is_resting;
+  const bool may_answer = rules.in_slices
+                              ? offering_.owes_means && outcome(now, links) != Outcome::open
+                              : rules.answers && !offering_.is_resting;
   std::vector<NodeId> peers;
   if (!may_answer) return peers;
   for (const StreamView& stream : neighbors_.views(links, sessions_))
@@ -161,9 +162,10 @@ void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shor
   }
 }
 
-bool Exchange::complete(Time now, const Links& links) const {
-  return scheduler_->may_finish(now, waits_.turn(offering_.vector.round),
-                                neighbors_.views(links, sessions_));
+Outcome Exchange::outcome(Time now, const Links& links) const {
+  const Wait wait = this->wait(links);
+  if (!scheduler_->may_finish(now, wait.turn, wait.streams)) return Outcome::open;
+  return wait.hears_any(now) ? Outcome::heard : Outcome::unheard;
 }
 
 Time Exchange::deadline(const Links& links) const {

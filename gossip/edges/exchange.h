@@ -32,6 +32,9 @@
 
 namespace starling::gossip {
 
+// Of a round: it waits, or it has waited enough and has heard a neighbour or none.
+enum class Outcome { open, unheard, heard };
+
 class Exchange {
  public:
   // `options` outlive this. `before`: memory() of an earlier life.
@@ -68,7 +71,7 @@ class Exchange {
   // more.
   void write_edges(optim::Job& job, const Links& links, std::size_t shortening) const;
   // Whether the round of the last offer may end.
-  bool complete(Time now, const Links& links) const;
+  Outcome outcome(Time now, const Links& links) const;
   // For a relay, which must not lead, as its rounds take no time: whether a neighbour with data has
   // come to this round, or all of these have sent a vector since the round before; without such
   // neighbours, whether all have. Late and resting neighbours do not count.

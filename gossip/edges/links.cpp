@@ -19,6 +19,10 @@ constexpr Duration kMeasureEvery = std::chrono::seconds(5);
 
 }  // namespace
 
+bool Link::is_new() const {
+  return !active && refusal.empty() && pause < kHelloPauseLimit;
+}
+
 std::uint64_t Link::edge_id() const {
   if (is_resumed) return memory.edge;
   return mix64(mix64(mix64(epoch) ^ peer_epoch) ^ peer_incarnation);
@@ -210,8 +214,7 @@ void Links::begin_anew(Link& link) {
   link.epoch = ++last_epoch_;
 }
 
-void Links::restart(Time now, NodeId peer, const std::string& reason, Duration pause,
-                    Outbox& out) {
+void Links::restart(Time now, NodeId peer, const std::string& reason, Duration pause, Outbox& out) {
   const auto found = links_.find(peer);
   if (found == links_.end() || !found->second.active) return;
   Link& link = found->second;

@@ -50,6 +50,8 @@ struct Link {
   KeptEdge memory = {};
   bool is_resumed = false;
 
+  // Whether it opens, and not for so long that it may never be open.
+  bool is_new() const;
   // Identifies this opening of the edge at this node; the peer's edge id differs. An edge that goes
   // on from an earlier life keeps its id.
   std::uint64_t edge_id() const;

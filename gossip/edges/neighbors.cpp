@@ -18,10 +18,10 @@ constexpr Duration kFirstVector = std::chrono::seconds(10);
 // So many estimates that count end the news that one did not.
 constexpr int kDoubtNews = 16;
 
-// A neighbour is late only after its patience, even if a quorum went on without it.
+// A neighbour is late only after its patience, even if a quorum went on without it, and never by a
+// round whose vector it did not get.
 bool is_overdue(Time now, const Wait& wait, const StreamView& stream) {
-  const bool counts = !wait.scheduler.rules().by_partner || stream.was_offered;
-  return stream.in && counts && wait.scheduler.lacks(stream, wait.turn.round) &&
+  return stream.in && stream.was_offered && wait.scheduler.lacks(stream, wait.turn.round) &&
          now >= wait.until(stream);
 }
 
@@ -139,7 +139,7 @@ StreamView Neighbors::view(const Link& link, const Sessions& sessions) const {
                   .is_late = neighbor.late || resting(peer).has_value(),
                   .is_partner = partner_ == peer,
                   .rests = neighbor.rests || resting(peer).has_value(),
-                  .heard = neighbor.heard,
+                  .heard = std::max(neighbor.heard, neighbor.progress),
                   .offered = neighbor.offered,
                   .patience = patience(neighbor)};
   if (!link.is_paired) return view;
@@ -175,7 +175,7 @@ void Neighbors::ask(Time now, const Wait& wait, const Links& links, Outbox& out)
     Neighbor* neighbor = find(stream.peer);
     if (link.is_paired || !neighbor) continue;
     NewestStream& newest = neighbor->newest;
-    if (now >= wait.until(stream))
+    if (now >= wait.until(stream) && wait.hears_any(now))
       newest.stop_asking();
     else if (now >= newest.ask_at())
       newest.ask(now, link, out);

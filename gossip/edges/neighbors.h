@@ -32,6 +32,8 @@ struct Neighbor {
   Time heard{};                      // when the first of that round came
   Time came{};                       // when the peer's last vector was complete
   Duration under_way{};              // how long that took, latency included
+  Time progress{};                   // when more of the peer's first vector came than before
+  std::size_t partial = 0;           // the most bytes of it so far
   std::uint64_t unlikely_round = 0;  // the peer's last round that was not believed
   NewestStream newest;               // for an edge whose vectors are not paired
   // ---- this node's vectors
@@ -57,6 +59,11 @@ struct Neighbor {
   void hear_estimate(bool is_believed);
   // A message of the peer is of a newer round than all before.
   void hear(Time now, std::uint64_t newer);
+  // So many bytes of a vector have come. Only of the first do they count: a round waits for it as
+  // long as bytes come, since nothing says how long the link takes for a vector.
+  void hear_part(Time now, std::size_t bytes) {
+    if (round == 0 && bytes > partial) partial = bytes, progress = now;
+  }
   // Measures the link by the peer's message, which carried a vector of `bytes` bytes.
   void measure(Time now, const Link& link, const Round& message, std::size_t bytes, Outbox& out);
 };

@@ -20,6 +20,16 @@ bool Scheduler::is_far_ahead(const Turn& turn, Streams streams) const {
   return furthest > 0 && turn.round > furthest + rules_.rounds_in_step;
 }
 
+bool Scheduler::hears(Time now, const Turn& turn, const StreamView& stream,
+                      bool is_far_ahead) const {
+  if (!stream.in || stream.is_late || stream.rests) return false;
+  if (rules_.answers)
+    return !stream.pairs.is_waiting ||
+           now < std::max(stream.offered, stream.heard) + stream.patience;
+  return !stream.was_offered || !lacks(stream, turn.round) ||
+         now < waits_until(turn, stream, is_far_ahead);
+}
+
 // A round does not wait for a peer to which it sent no vector: the edge is younger than the offer,
 // or the peer is behind and waits itself. The wait restarts with every vector of a peer that
 // catches up.

@@ -3,6 +3,7 @@
 // the active edges and decides; Exchange sends, waits and averages, and knows no schedule by name.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -101,6 +102,9 @@ class Scheduler {
   // Whether this node is more than rounds_in_step ahead of all its neighbours. Alone it would only
   // train towards its own optimum.
   bool is_far_ahead(const Turn& turn, Streams streams) const;
+  // Whether this round has heard the peer, or may still hear it: it is neither late nor at rest.
+  // With answers: the edge is free, or the answer may come within the patience.
+  bool hears(Time now, const Turn& turn, const StreamView& stream, bool is_far_ahead) const;
   // Until when the round waits for a vector of the peer; Time{} if the round does not wait for it.
   Time waits_until(const Turn& turn, const StreamView& stream, bool is_far_ahead) const;
 
@@ -120,6 +124,11 @@ struct Wait {
 
   Time until(const StreamView& stream) const {
     return scheduler.waits_until(turn, stream, is_far_ahead);
+  }
+  bool hears_any(Time now) const {
+    return std::ranges::any_of(streams, [&](const StreamView& stream) {
+      return scheduler.hears(now, turn, stream, is_far_ahead);
+    });
   }
 };
 

@@ -77,7 +77,7 @@ std::vector<MemberStatus> Roster::status(Time now) const {
   for (const Record* record : all) {
     const Entry* other = record == &self_ ? nullptr : entry((*record)->id);
     members.push_back({*record, other ? other->liveness : Liveness::alive,
-                       other ? other->last_heard : now, !other});
+                       other ? other->last_heard : now, !other, agrees(*record)});
   }
   return members;
 }

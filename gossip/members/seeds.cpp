@@ -48,6 +48,12 @@ void Seeds::add(const SeedName& name, bool is_named, Time now) {
     seed.places.push_back({.endpoint = name.at, .address = name.at, .next = now, .pause = pause_});
 }
 
+bool Seeds::name_others() const {
+  return std::ranges::any_of(seeds_, [](const Seed& seed) {
+    return seed.is_named && !(seed.places.empty() && seed.search.has_own);
+  });
+}
+
 // ---------------------------------------------------------------- asking
 
 void Seeds::look_up(Time now, bool is_alone, Seed& seed, Outbox& out) {

@@ -36,6 +36,8 @@ class Seeds {
   // run is not reported.
   void add(const SeedName& name, bool is_named, Time now);
   bool empty() const { return seeds_.empty(); }
+  // Whether the user named a seed that is not only this node itself.
+  bool name_others() const;
 
   using Known = std::function<bool(const Endpoint&)>;
   // This node's knowledge of the members.

@@ -101,6 +101,8 @@ void Handling::operator()(Received& received) const {
   if (const auto part = node.gate.take_part()) {
     node.membership.heard_from(now, part->sender, part->incarnation, node.outbox);
     node.exchange.sessions().hear_part(now, *part);
+    if (Neighbor* neighbor = node.exchange.neighbors().find(part->sender))
+      neighbor->hear_part(now, part->bytes);
   }
   if (const auto sender = node.gate.take_oversized(); sender && sender == node.startup.donor())
     node.startup.hears_misfit(now, "it is larger than that of this node");

@@ -29,6 +29,10 @@ constexpr std::size_t kRelayedModelBytesLimit = std::size_t{16} << 30;
 // one.
 constexpr Duration kLastSaveLimit = std::chrono::seconds(25);
 
+bool is_alone(const NodeParts& parts, Time now) {
+  return !is_relay(parts.options) && !parts.training.rest_reason(now).empty();
+}
+
 }  // namespace
 
 NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Checkpoint> resumed)
@@ -155,7 +159,7 @@ void NodeParts::settle(Time now) {
       links.restart(now, edge.peer, edge.reason, edge.pause, outbox);
   startup.want_snapshot(donor, outbox);
   saver.tick(now, outbox);
-  if (is_relay(options) && trains()) training.follow(members);
+  if (trains()) training.follow(members);
   training.advance(now, outbox);
   for (NodeId slow : doubted) {
     membership.doubt(now, slow);
@@ -217,7 +221,7 @@ void NodeParts::save_all(Time now) {
 
 void NodeParts::sample(Time now) {
   if (!trains() || !fleet.is_due(now)) return;
-  fleet.sample(now, training.course(), outbox.sent_bytes(), state() == State::degraded);
+  fleet.sample(now, training.course(), outbox.sent_bytes(), state(now) == State::degraded);
   note_alone(now);
   if (budget.chooses() && budget.follow(wished(members)))
     outbox.event(Event::Kind::exchange, fmt::format("from the next round on {}", budget.text()));
@@ -254,13 +258,13 @@ void NodeParts::reassign_data() {
   dealt_view = neighborhood.view();
 }
 
-State NodeParts::state() const {
+State NodeParts::state(Time now) const {
   if (exit.has_begun()) return State::leaving;
   if (!trains()) return membership.search().seeds().empty() ? State::starting : State::joining;
   if (life.is_in<phases::Finished>()) return State::finished;
   if (life.is_in<phases::Paused>()) return State::paused;
   const bool is_well = !training.course().run().problem && !membership.identity().namesake() &&
-                       saver.status().problem.empty();
+                       saver.status().problem.empty() && !is_alone(*this, now);
   return is_well ? State::training : State::degraded;
 }
 
@@ -308,7 +312,7 @@ Status Node::status(Time now) const {
   const NodeParts& parts = *parts_;
   const Course& course = parts.training.course();
   Status status;
-  status.state = parts.state();
+  status.state = parts.state(now);
   if (!parts.trains()) status.reasons.push_back(parts.startup.reason());
   if (status.state == State::paused)
     status.reasons.push_back(fmt::format("paused after round {}", course.run().round));
@@ -318,7 +322,8 @@ Status Node::status(Time now) const {
   };
   status.warnings = warnings(now);
   for (const std::string& warning : status.warnings) add(warning);
-  add(parts.training.rest_reason());
+  status.is_alone = is_alone(parts, now);
+  add(parts.training.rest_reason(now));
   add(parts.agreement.remainder());
   add(parts.membership.health());
   status.hold_up = hold_up_among(parts.members.present());

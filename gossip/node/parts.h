@@ -57,7 +57,7 @@ struct NodeParts {
     return startup.is_resumed() && !trains() ? Phase::resumed : life.row().told;
   }
   bool trains() const { return life.has_come_to<phases::Computing>(); }
-  State state() const;
+  State state(Time now) const;
 
   Options options;
   Gate gate;

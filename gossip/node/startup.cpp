@@ -36,6 +36,12 @@ optim::Job job_on(const std::string& foundation) {
   return job;
 }
 
+// A node that was told of others founds nothing alone.
+bool waits_for_first(const Options& options, const Membership& membership) {
+  const bool is_told = options.expect > 1 || membership.search().seeds().name_others();
+  return is_told && options.alone == Alone::rest && membership.roster().present_count() == 1;
+}
+
 }  // namespace
 
 Startup::Startup(const Options& options, Time now, Life& life, DataShare& share,
@@ -101,6 +107,7 @@ bool Startup::gathered(Time now, const Membership& membership) {
   const bool has_donors = !donors(members, round_of(before_)).empty();
   if (before_ && has_donors) return true;
   muster_.set_founded(before_ || has_donors);
+  if (waits_for_first(options_, membership)) return false;
   if (options_.expect > 1) return muster_.is_known(now);
   if (search.seeds().empty() || now - life_->since() >= kSeedPatience) return true;
   // The seed that answered may be a newcomer too and know no donor; another seed may know one.

@@ -13,6 +13,7 @@ void Training::start(Time now, std::uint64_t round, Outbox& out, const Checkpoin
   around_.exchange.rounds().start(now, round + 1, before ? before->uncounted : 0);
   // The donor has evaluated an adopted model, and the neighbours wait for an offer.
   if (round > 0) evaluations_.set_judged(round);
+  if (round > 0 && !before) solitude_.begin_new();
   begin_round(now, {}, false, out);
 }
 
@@ -22,13 +23,17 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   Exchange& exchange = around_.exchange;
   measure(now, absorb, out);
   if (absorb) course_.end_rounds(now);
+  if (!mix.empty()) solitude_.averaged();
+  solitude_.end();
   optim::Job job;
   job.round = exchange.rounds().round();
   job.uncounted = exchange.rounds().uncounted();
   course_.set_uncounted(job.uncounted);
   job.absorb = absorb;
   job.mix = std::move(mix);
-  job.shard = std::exchange(shard_, nullptr);
+  // A newcomer's first offer is soon there: to prepare other data may take long.
+  const bool may_step = solitude_.may_step();
+  if (may_step) job.shard = std::exchange(shard_, nullptr);
   job.snapshot = absorb && around_.donor.claim();
   const std::uint64_t completed = job.round - 1;
   Computing round;
@@ -42,7 +47,8 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.offer = goes_on;
   exchange.write_edges(job, around_.links, around_.budget.shortening());
   job.mask_group = masks_.group();
-  job.local = goes_on && !options_.needs.overlaps;
+  const bool steps = goes_on && may_step;
+  job.local = steps && !options_.needs.overlaps;
   job.local_steps = pace_.steps(around_.budget.steps());
   job.pace = static_cast<double>(job.local_steps) / static_cast<double>(around_.budget.steps());
   job.save = absorb && saves(now, completed, !goes_on);
@@ -53,7 +59,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   step.local_steps = job.local_steps;
   step.pace = job.pace;
   out.train(std::move(job));
-  if (goes_on && options_.needs.overlaps) {
+  if (steps && options_.needs.overlaps) {
     out.train(std::move(step));
     round.jobs = 2;
   }
@@ -65,15 +71,21 @@ bool Training::is_over(Time now, std::uint64_t round) const {
   return ends || course_.is_over(now, round);
 }
 
-std::string Training::rest_reason() const {
+std::string Training::rest_reason(Time now) const {
+  if (solitude_.is_news(now)) return solitude_.reason(now);
   return company_ == Company::rests ? "no node with data trains: this relay rests until one does"
                                     : std::string();
 }
 
-// Until it is led on, a relay keeps its round open.
-bool Training::is_round_complete(Time now) const {
-  if (is_led_) return around_.exchange.complete(now, around_.links);
-  return company_ != Company::trains && (is_pause_wanted_ || is_over(now, course_.run().round));
+// Until it is led on, a relay keeps its round open, and a node that hears nobody until it does.
+bool Training::is_round_complete(Time now) {
+  const Outcome outcome = is_led_ ? around_.exchange.outcome(now, around_.links) : Outcome::open;
+  if (outcome == Outcome::open)
+    solitude_.end();
+  else if (solitude_.lets_end(now, outcome == Outcome::heard))
+    return true;
+  const bool rests = solitude_.is_alone() || (!is_led_ && company_ != Company::trains);
+  return rests && (is_pause_wanted_ || is_over(now, course_.run().round));
 }
 
 // A round that a pause cut in two is not measured.
@@ -144,13 +156,14 @@ void Training::rest(Time now, LifePhase phase) {
 void Training::advance(Time now, Outbox& out) {
   const Life& life = around_.life;
   if (!life.has_come_to<Waiting>() || !life.is_free()) return;
-  if (!life.is_in<Waiting>()) begin_copy(now, out);
+  if (!life.is_in<Waiting>() || solitude_.is_alone()) begin_copy(now, out);
   if (!life.is_free() || life.is_in<Finished>()) return;
   if (life.is_in<Paused>()) {
     if (!is_pause_wanted_) go_on(now, out);
   } else if (auto answer =
                  around_.exchange.begin_answer(now, around_.links, around_.budget.shortening())) {
     answer->mask_group = masks_.group();
+    if (!answer->mix.empty()) solitude_.averaged();
     run(Errand::answer, *std::move(answer), out);
   } else if (is_round_complete(now)) {
     begin_round(now, around_.exchange.finish_round(now, around_.links, out), true, out);
@@ -171,7 +184,10 @@ void Training::run(Errand errand, optim::Job job, Outbox& out) {
 }
 
 void Training::begin_copy(Time now, Outbox& out) {
-  if (!around_.donor.claim()) return begin_checkpoint(now, out);
+  if (!around_.donor.claim()) {
+    if (!around_.life.is_in<Waiting>()) begin_checkpoint(now, out);
+    return;
+  }
   optim::Job job;
   job.round = around_.exchange.rounds().round();
   job.snapshot = true;
@@ -226,7 +242,7 @@ void Training::save_last(Time now, Outbox& out) {
 
 Time Training::deadline() const {
   const Life& life = around_.life;
-  const bool waits = life.is_in<Waiting>() && life.is_free() && is_led_;
+  const bool waits = life.is_in<Waiting>() && life.is_free() && is_led_ && !solitude_.is_alone();
   return waits ? around_.exchange.deadline(around_.links) : kNever;
 }
 

@@ -23,6 +23,7 @@
 #include "gossip/node/mask_groups.h"
 #include "gossip/node/pace.h"
 #include "gossip/node/saver.h"
+#include "gossip/node/solitude.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 
@@ -45,6 +46,7 @@ class Training {
         course_(is_relay(options) ? Goal() : options.goal),
         pace_(options.local_steps.pace),
         masks_(options),
+        solitude_(options),
         evaluations_(options.evaluation) {}
 
   // Starts with the round after `round`, the round of an adopted model, or 0. `before`: continues
@@ -63,14 +65,16 @@ class Training {
   // Ends with the round under way, and begins no more until resume(). Both may be repeated.
   void pause() { is_pause_wanted_ = true; }
   void resume() { is_pause_wanted_ = false; }
-  // Looks at the training of the others, for a relay: it ends a round only if they lead it there,
-  // and if it has a goal, it ends with them.
+  // Looks whom a round may wait for, and at the training of the others, for a relay: it ends a
+  // round only if they lead it there, and if it has a goal, it ends with them.
   void follow(const Roster& members) {
+    solitude_.follow(around_.links, members);
+    if (!is_relay(options_)) return;
     company_ = company_among(members);
     is_led_ = company_ == Company::trains && around_.exchange.is_led(around_.links, members);
   }
-  // Why a relay rests; empty: it does not.
-  std::string rest_reason() const;
+  // Why this node rests although it is not paused; empty: it does not.
+  std::string rest_reason(Time now) const;
   // The data assignment to use from the next job on.
   void reassign(std::shared_ptr<const optim::Shard> shard) { shard_ = std::move(shard); }
 
@@ -89,7 +93,7 @@ class Training {
     Duration compute{}, mix{};
   };
   bool is_over(Time now, std::uint64_t round) const;
-  bool is_round_complete(Time now) const;
+  bool is_round_complete(Time now);
   void begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Outbox& out);
   void begin_copy(Time now, Outbox& out);
   void begin_checkpoint(Time now, Outbox& out);
@@ -106,6 +110,7 @@ class Training {
   Course course_;
   Pace pace_;
   MaskGroups masks_;
+  Solitude solitude_;
   bool is_pause_wanted_ = false;
   Company company_ = Company::trains;
   bool is_led_ = true;

@@ -23,12 +23,12 @@ struct Trader : Party {
     options.missing = missing;
     return options;
   }
-
   void want(const Trader& peer, Time now) {
     membership.receive(now, {}, Gossip{{{peer.record()}}}, outbox);
     links.open(1);
     links.want(now, {{peer.membership.roster().self()}}, membership.roster(), outbox);
   }
+  bool complete(Time now) const { return exchange.outcome(now, links) != Outcome::open; }
   const Member& record() const { return *membership.roster().find(membership.roster().self()); }
   EdgeStatus edge() const {
     Status status;
@@ -91,8 +91,8 @@ struct Pair {
     a.offer(1, now, bytes);
     b.offer(1, now, bytes);
     a.take(now, b.said());
-    CHECK(a.exchange.complete(now, a.links));
-    CHECK_FALSE(b.exchange.complete(now, b.links));
+    CHECK(a.complete(now));
+    CHECK_FALSE(b.complete(now));
     return a.said();
   }
   // `b` asks for what has not come.
@@ -122,7 +122,7 @@ void expect_one_resend_when_lost(Missing missing) {
     std::vector<Said> again = a.said();
     CHECK(vectors(again) == 1);
     b.take(later, std::move(again));
-    CHECK(b.exchange.complete(later, b.links));
+    CHECK(b.complete(later));
   }
 }
 
@@ -176,16 +176,16 @@ TEST_CASE("A neighbour that was late is waited for again as soon as it is heard"
   std::vector<Said> late = pair.begin(7);
   const Time end = b.exchange.deadline(b.links);
   CHECK(end == now + b.options.timing.patience_least);
-  CHECK(b.exchange.complete(end, b.links));
+  CHECK(b.complete(end));
   b.exchange.finish_round(end, b.links, b.outbox);
   for (std::uint64_t round = 2; round <= 40; ++round) {
     b.offer(round, end);
-    CHECK(b.exchange.complete(end, b.links));
+    CHECK(b.complete(end));
     b.exchange.finish_round(end, b.links, b.outbox);
   }
   b.take(end, std::move(late));
   b.offer(41, end);
-  CHECK_FALSE(b.exchange.complete(end, b.links));
+  CHECK_FALSE(b.complete(end));
 }
 
 TEST_CASE("A node that joins waits for its neighbours' first vector as for a slow fleet") {
@@ -216,19 +216,19 @@ TEST_CASE("A node far ahead of all its neighbours waits unless they rest") {
     const Time end = b.exchange.deadline(b.links);
     for (std::uint64_t round = 2; round <= 9; ++round) {
       if (round > 2) b.offer(round, end);
-      REQUIRE(b.exchange.complete(end, b.links));
+      REQUIRE(b.complete(end));
       b.exchange.finish_round(end, b.links, b.outbox);
     }
     if (is_refused) b.exchange.neighbors().refused(node_id(a.options.name));
     b.offer(10, end);
-    CHECK(b.exchange.complete(end, b.links) == is_refused);
-    CHECK(b.exchange.complete(end + 60s, b.links));
+    CHECK(b.complete(end) == is_refused);
+    CHECK(b.complete(end + 60s));
     a.exchange.finish_round(end, a.links, a.outbox);
     a.offer(2, end);
     b.take(end, a.said());
     b.offer(10, end);
-    CHECK_FALSE(b.exchange.complete(end, b.links));  // it is waited for again, in its own time
-    CHECK(b.exchange.complete(end + 30s, b.links));
+    CHECK_FALSE(b.complete(end));  // it is waited for again, in its own time
+    CHECK(b.complete(end + 30s));
   }
 }
 
@@ -238,7 +238,7 @@ TEST_CASE("A round that no node can have reached is not believed") {
   std::vector<Said> sends = pair.begin(7);
   for (Said& send : sends) std::get<Round>(send.message.body).round = 1'000'000'000;
   b.take(now, std::move(sends));
-  CHECK_FALSE(b.exchange.complete(now, b.links));
+  CHECK_FALSE(b.complete(now));
   CHECK(b.edge().rejected.at("round") == 1);
 }
 
@@ -298,17 +298,17 @@ TEST_CASE("A node does not wait for a neighbour further ahead whose offer is old
   ahead.offer(6, now);
   connect(behind, ahead, now);
   behind.offer(1, now);
-  CHECK_FALSE(behind.exchange.complete(now, behind.links));
+  CHECK_FALSE(behind.complete(now));
   const Time later = behind.exchange.next_tick();
   behind.exchange.tick(later, behind.links, behind.outbox);
   ahead.take(later, behind.said());
   behind.take(later, ahead.said());
   for (std::uint64_t round = 1; round <= 6; ++round) {
-    CHECK(behind.exchange.complete(later, behind.links));
+    CHECK(behind.complete(later));
     behind.exchange.finish_round(later, behind.links, behind.outbox);
     behind.offer(round + 1, later);
   }
-  CHECK_FALSE(behind.exchange.complete(later, behind.links));  // both are in step
+  CHECK_FALSE(behind.complete(later));  // both are in step
 }
 
 TEST_CASE("A neighbour that catches up is waited for as long as it is heard") {
@@ -324,7 +324,7 @@ TEST_CASE("A neighbour that catches up is waited for as long as it is heard") {
     a.exchange.finish_round(now, a.links, a.outbox);
     a.offer(round, now);
     b.take(now, a.said());
-    CHECK(b.exchange.complete(now, b.links) == (round == 4));
+    CHECK(b.complete(now) == (round == 4));
   }
 }
 
@@ -454,14 +454,14 @@ TEST_CASE("A round does not wait for a newcomer that it has not offered to") {
   newcomer.links.tick(now, newcomer.outbox);
   hear_each_other(old, newcomer, now);
   newcomer.offer(7, now);
-  CHECK_FALSE(newcomer.exchange.complete(now, newcomer.links));
+  CHECK_FALSE(newcomer.complete(now));
   old.take(now, newcomer.said());
-  CHECK(old.exchange.complete(now, old.links));
+  CHECK(old.complete(now));
   // It takes part from the next round on.
   old.offer(9, now);
-  CHECK_FALSE(old.exchange.complete(now, old.links));
+  CHECK_FALSE(old.complete(now));
   newcomer.take(now, old.said());
-  CHECK(newcomer.exchange.complete(now, newcomer.links));
+  CHECK(newcomer.complete(now));
 }
 
 TEST_CASE("A neighbour that is gone before it was told an estimate leaves nothing in the means") {

@@ -22,7 +22,7 @@ constexpr std::uint64_t kFar = 1'000'000;
 // The last of them lies. A local step takes 200 ms.
 struct Fleet {
   explicit Fleet(std::size_t size, topology::Kind kind = topology::Kind::ring,
-                 std::uint64_t goal = 0, bool has_keys = false)
+                 std::uint64_t goal = 0, bool has_keys = false, Alone alone = Alone::rest)
       : liar(fmt::format("node-{}", size - 1)) {
     for (std::size_t k = 0; k < size; ++k) {
       const int index = static_cast<int>(k);
@@ -31,6 +31,7 @@ struct Fleet {
       options.expect = size;
       options.topology.kind = kind;
       options.goal.rounds = goal;
+      options.alone = alone;
       options.checkpoint.is_kept = true;
       nodes.start(options.name, options, {});
     }
@@ -183,7 +184,7 @@ TEST_CASE("A node that has not measured a round yet follows nobody far ahead") {
 
 // Where nobody else could contradict, beside a round that is as high as a message can say.
 TEST_CASE("A node goes on below the last round of all") {
-  Fleet fleet(2);
+  Fleet fleet(2, topology::Kind::ring, 0, false, Alone::train);
   fleet.lie<Round>([](Round& round) { round.round += round.round > 0 ? kRoundLimit - 1000 : 0; });
   fleet.nodes.run(30s);
   CHECK(fleet.steps.at("node-0") > 50);

@@ -267,7 +267,7 @@ TEST_CASE("A vector of a node that is no neighbour is not averaged") {
   CHECK(one.node.status(one.now).edges.empty());
 }
 
-TEST_CASE("A newcomer whose model fits nobody's trains alone after a few seconds") {
+TEST_CASE("A newcomer whose model fits nobody's rests and says so") {
   FewNodes nodes({.saw_output = [](const std::string&, const Output&, const std::string&) {},
                   .stepped = [](const std::string&) {}});
   nodes.start("node-1", party_options(1), {.step = 20ms, .bytes = 80, .schema = "wide"});
@@ -279,8 +279,14 @@ TEST_CASE("A newcomer whose model fits nobody's trains alone after a few seconds
   const auto reasons = [&] { return nodes.find("node-2")->status(nodes.now()).reasons; };
   const std::string misfit = "the model of node-1 does not fit this node: ";
   CHECK(std::ranges::any_of(reasons(), [&](auto& text) { return text.starts_with(misfit); }));
-  nodes.run(9s);
-  CHECK(nodes.find("node-2")->status(nodes.now()).state == State::training);
+  nodes.run(19s);
+  const Status status = nodes.find("node-2")->status(nodes.now());
+  CHECK(status.is_alone);
+  CHECK(status.run.round == 0);
+  const auto says = [](const std::string& text) { return text.ends_with("waits for node-1"); };
+  CHECK(std::ranges::any_of(status.reasons, says));
+  // A stranger keeps nobody from training.
+  CHECK(nodes.find("node-1")->status(nodes.now()).run.round > 100);
 }
 
 // Their bytes are more than a node without neighbours would keep; see Assembler.

@@ -166,9 +166,14 @@ TEST_CASE("A node proposes on a free edge and waits while proposals are young") 
   CHECK(pairwise->choose(streams).empty());
   // Until answers have been measured, for as long as the timing says.
   const Duration young = party_options(0).timing.patience_initial;
-  CHECK(pairwise->deadline(kTurn, streams) == Time(1s) + young);
-  CHECK_FALSE(pairwise->may_finish(Time(1s) + young - 1ns, kTurn, streams));
-  CHECK(pairwise->may_finish(Time(1s) + young, kTurn, streams));
+  Turn turn{.round = kTurn.round, .since = Time(1s)};
+  CHECK(pairwise->deadline(turn, streams) == Time(1s) + young);
+  CHECK_FALSE(pairwise->may_finish(Time(1s) + young - 1ns, turn, streams));
+  CHECK(pairwise->may_finish(Time(1s) + young, turn, streams));
+  // A node without a free edge steps no more often than answers come.
+  turn = {.round = kTurn.round, .since = Time(9s), .pair_time = 100ms};
+  CHECK_FALSE(pairwise->may_finish(Time(9s) + 100ms - 1ns, turn, streams));
+  CHECK(pairwise->may_finish(Time(9s) + 100ms, turn, streams));
 }
 
 TEST_CASE("Where flows are counted the next step waits for every young proposal") {

@@ -28,15 +28,46 @@ TEST_CASE("A node without seeds prepares its data at once and is ready") {
   CHECK(node.startup.round() == 0);
 }
 
-TEST_CASE("A seed that does not answer is waited for two seconds") {
+TEST_CASE("A seed that does not answer is waited for two seconds where nodes train alone") {
   Options options = newcomer();
   options.seeds = {{"10.0.1.1", 7600}};
+  options.alone = Alone::train;
   Newcomer node(options);
   node.tick_at(Time(2s) - 1ms);
   CHECK(node.done().jobs.empty());
   CHECK(node.startup.reason() == "waiting for an answer from cluster.join");
   node.tick_at(Time(2s));
   CHECK(node.done().jobs.size() == 1);
+}
+
+TEST_CASE("A node that was told to join founds nothing before it has met somebody") {
+  Options options = newcomer();
+  options.seeds = {{"10.0.1.1", 7600}};
+  Newcomer node(options);
+  for (const Duration waited : {Duration(2s), Duration(1h)}) {
+    node.tick_at(Time(waited));
+    CHECK(node.done().jobs.empty());
+    CHECK(node.startup.reason() == "waiting for an answer from cluster.join");
+  }
+  node.meet("node-1", Phase::joining);
+  node.go_on();
+  CHECK(node.done().jobs.size() == 1);
+}
+
+TEST_CASE("A node whose only seed is itself is a fleet of one") {
+  Options options = newcomer();
+  options.aliases = {{"10.0.2.1", 7600}};
+  options.seeds = {options.control, options.aliases.front()};
+  Newcomer node(options);
+  node.go_on();
+  CHECK(node.done().jobs.size() == 1);
+}
+
+TEST_CASE("A node that expects others founds nothing before one of them is there") {
+  Newcomer node(newcomer(3));
+  node.tick_at(Time(1h));
+  CHECK(node.done().jobs.empty());
+  CHECK(node.startup.reason() == "waiting for members: 1 of 3 expected");
 }
 
 TEST_CASE("Expected members that do not come are waited for once and named") {

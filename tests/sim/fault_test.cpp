@@ -20,6 +20,12 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
   return std::sqrt(sum);
 }
 
+std::vector<double> numbers(const Payload& bytes) {
+  std::vector<double> values(10);
+  bytes.copy_to(0, std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
 void expect_sound(Cluster& cluster) {
   cluster.checker.expect_finite();
   cluster.checker.expect_agreement();
@@ -37,8 +43,22 @@ TEST_CASE("A node without anybody trains alone") {
   expect_sound(cluster);
 }
 
-TEST_CASE("A node whose seed is down trains alone and meets it later") {
+TEST_CASE("A node whose seed is down waits for it and takes no step") {
   Cluster cluster = reference_cluster(2, 0);
+  cluster.world.start(1);
+  cluster.world.run_until(Time(30s));
+  CHECK(cluster.world.status(1).state == gossip::State::joining);
+  CHECK(cluster.world.status(1).run.steps == 0);
+  cluster.world.start(0);
+  CHECK(cluster.comes_true([&] { return cluster.round(1) > 100; }, 8s));
+  CHECK(cluster.round_spread() <= 1);
+  expect_sound(cluster);
+}
+
+TEST_CASE("A node whose seed is down and that may train alone meets it later") {
+  sim::Options options = reference_world(2, topology::Kind::ring, reference_training(0.1));
+  options.base.alone = gossip::Alone::train;
+  Cluster cluster(options, reference_training(0.1));
   cluster.world.start(1);
   cluster.world.run_until(Time(4s));
   CHECK(cluster.round(1) > 100);
@@ -70,27 +90,31 @@ TEST_CASE("A newcomer takes its first step with the momentum of its donor") {
   training.local_optimizer = optim::LocalOptimizerKind::momentum;
   Cluster cluster(reference_world(2, topology::Kind::ring, training), training);
   std::optional<optim::SavedState> adopted;
-  std::vector<double> first_step;
+  // Its first pair is averaged before its first step.
+  std::vector<double> x, first_step;
   cluster.world.observe([&](std::size_t node, const gossip::Output& output) {
     if (node != 1) return;
     const auto* train = std::get_if<gossip::Train>(&output);
     if (train && train->job.adopt) adopted = *optim::decode_saved_state(*train->job.adopt);
-    if (std::holds_alternative<gossip::Progress>(output) && first_step.empty())
+    if (train && train->job.local && x.empty()) {
+      REQUIRE(train->job.mix.size() == 1);
+      const optim::MixTerm& pair = train->job.mix.front();
+      const std::vector<double> own = numbers(pair.own), theirs = numbers(pair.theirs);
+      x = cluster.world.trainer(1).parameters();
+      for (std::size_t k = 0; k < x.size(); ++k) x[k] += pair.weight * (theirs[k] - own[k]);
+    } else if (std::holds_alternative<gossip::Progress>(output) && !x.empty() &&
+               first_step.empty()) {
       first_step = cluster.world.trainer(1).parameters();
+    }
   });
   cluster.world.start(0);
   cluster.world.run_until(Time(3s));
   cluster.world.start(1);
   REQUIRE(cluster.comes_true([&] { return !first_step.empty(); }, 3s));
   REQUIRE(adopted.has_value());
-  const auto numbers = [](const optim::SavedField& field) {
-    std::vector<double> values(10);
-    field.bytes.copy_to(0, std::as_writable_bytes(std::span(values)));
-    return values;
-  };
   REQUIRE(adopted->state.size() == 1);
   CHECK(adopted->state[0].name == "learner.optimizer.m");
-  const std::vector<double> x = numbers(adopted->parameters[0]), ms = numbers(adopted->state[0]);
+  const std::vector<double> ms = numbers(adopted->state[0].bytes);
   std::vector<double> g(10);
   reference_objective({}, 1)->loss_and_gradient(x, {}, g);
   double momentum = 0;

@@ -120,6 +120,7 @@ TEST_CASE("A relay that comes back with an old checkpoint pulls nobody towards i
     CAPTURE(is_kept);
     sim::Options options = world_of(way, 1);
     options.base.checkpoint = {.rounds = 5, .every = {}, .is_kept = is_kept};
+    options.base.alone = gossip::Alone::train;
     Cluster cluster(options, reference_trainers(training_of(way), {.n = 1}, 1));
     cluster.start_all();
     cluster.world.run_until(Time(3s));

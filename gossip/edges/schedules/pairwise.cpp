@@ -67,8 +67,11 @@ class Pairwise : public Scheduler {
   static bool is_proposal(const StreamView& stream) {
     return stream.is_two_way() && stream.pairs.is_waiting;
   }
+  // Without a free edge and with no young proposal a node takes a step in the time of an answer.
   Time young_until(const Turn& turn, const StreamView& stream) const {
-    return stream.offered + (turn.pair_time ? kYoung * *turn.pair_time : initial_);
+    const Duration usual = turn.pair_time.value_or(initial_ / kYoung);
+    const Time young = stream.offered + kYoung * usual;
+    return is_starved_ ? std::max(young, turn.since + usual) : young;
   }
 
   Prng prng_;
