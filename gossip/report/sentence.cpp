@@ -37,16 +37,27 @@ bool is_idle(const Status& status) {
   return status.run.is_idle && rate && rate->mean < kNoStep;
 }
 
-// "16 nodes train", "14 of 16 nodes train, 2 have finished", "3 nodes train, 1 relay"
-std::string who(const Status& status) {
+// The members with which this node may average.
+std::vector<MemberStatus> agreeing(const Status& status) {
   std::vector<MemberStatus> members = status.members;
-  std::erase_if(members, [](const MemberStatus& one) { return is_relay(one.member); });
+  std::erase_if(members, [](const MemberStatus& one) { return !one.agrees; });
+  return members;
+}
+
+// "16 nodes train", "14 of 16 nodes train, 2 have finished", "3 nodes train, 1 relay". Of a node
+// that hears no neighbour only what that node does: of the others it knows nothing.
+std::string who(const Status& status) {
+  if (status.is_alone) return "this node rests";
+  std::vector<MemberStatus> members = status.members, fleet = agreeing(status);
+  const auto is_relaying = [](const MemberStatus& one) { return is_relay(one.member); };
+  std::erase_if(members, is_relaying);
+  std::erase_if(fleet, is_relaying);
   const auto is_silent = [](const MemberStatus& one) {
     return one.liveness == Liveness::suspect && one.member->phase == Phase::training;
   };
   const std::size_t all = count_present(members),
-                    silent = static_cast<std::size_t>(std::ranges::count_if(members, is_silent)),
-                    train = count_in(members, Phase::training) - silent,
+                    silent = static_cast<std::size_t>(std::ranges::count_if(fleet, is_silent)),
+                    train = count_in(fleet, Phase::training) - silent,
                     paused = count_in(members, Phase::paused),
                     finished = count_in(members, Phase::finished),
                     join = count_in(members, Phase::joining) + count_in(members, Phase::resumed),
@@ -89,8 +100,8 @@ std::vector<std::string> clauses(const Status& status) {
                                       : std::string_view()));
   if (const auto& accuracy = spread(status, Quantity::accuracy))
     clauses.push_back(fmt::format("accuracy {:.1f} %", 100 * accuracy->mean));
-  if (status.fleet.distance && count_present(status.members) > 1 && status.alone.empty() &&
-      !is_idle(status))
+  if (status.fleet.distance && !status.is_alone && status.alone.empty() && !is_idle(status) &&
+      count_present(agreeing(status)) > 1)
     clauses.push_back(
         fmt::format("models within {} of their mean", percent(*status.fleet.distance)));
   if (status.run.remaining_s)
