@@ -80,8 +80,10 @@ void Checker::see(std::size_t node, const gossip::Output& output) {
     ledger_.see(node, *train);
   } else if (const auto* event = std::get_if<gossip::Event>(&output)) {
     // It may begin alone where nobody is left to ask, even if some come back after that.
-    if (event->kind == gossip::Event::Kind::started && !knows_donor(node))
-      seen_of(node).asked.reset();
+    using Kind = gossip::Event::Kind;
+    if (event->kind == Kind::started && !knows_donor(node)) seen_of(node).asked.reset();
+    if (event->kind == Kind::edge_opened || event->kind == Kind::edge_closed)
+      ++seen_of(node).changes;
   } else if (const auto* progress = std::get_if<gossip::Progress>(&output)) {
     see(node, *progress);
     ledger_.see(node, *progress);
@@ -101,10 +103,15 @@ void Checker::see(std::size_t node, const gossip::Progress& progress) {
 
 // Of a wrong round a node believes only what could be, and everybody goes on from there.
 void Checker::see_pace(std::size_t node, std::uint64_t round) {
-  const double step = seconds(world_->options().compute);
+  const sim::FaultCounts counts = world_->fault_counts();
+  const std::uint64_t lives = world_->options().nodes + counts.restarted;
+  if (counts.forged == 0 && round > stepped_.size() + lives + kRoundsInStep)
+    violated("rounds mean steps", node,
+             fmt::format("round {}, and somebody took a step in {}", round, stepped_.size()));
+  const double step = seconds(world_->options().compute) * least_slowness_;
   if (step <= 0) return;
   const double elapsed = seconds(world_->now() - Time{});
-  const double forged = static_cast<double>(world_->fault_counts().forged);
+  const double forged = static_cast<double>(counts.forged);
   const double most = (1 + forged) * (kRoundsAhead + kRoundShare * elapsed / step);
   if (static_cast<double>(round) > most)
     violated(
@@ -158,6 +165,7 @@ void Checker::see(std::size_t node, const optim::Job& job) {
   if (job.adopt) seen_of(node).asked.reset();
   if (job.shard) seen_of(node).shard = job.shard;
   seen_of(node).last_job = world_->now();
+  see_step(node, job);
   const gossip::ScheduleRow& schedule = *world_->options().base.schedule;
   const bool is_pairwise = schedule.is_pairwise || schedule.is_in_slices;
   double sum = 0;
@@ -174,6 +182,37 @@ void Checker::see(std::size_t node, const optim::Job& job) {
   if (world_->machine(node).jobs_in_flight > kJobsLimit)
     violated("queues are bounded", node,
              fmt::format("{} jobs under way", world_->machine(node).jobs_in_flight));
+}
+
+// What is forged may close the edge to the only neighbour.
+void Checker::see_step(std::size_t node, const optim::Job& job) {
+  Seen& seen = seen_of(node);
+  const gossip::Options& options = world_->options().base;
+  least_slowness_ = std::min(least_slowness_, world_->machine(node).slowness);
+  if (job.local) stepped_.insert(job.round);
+  const gossip::ScheduleRow& schedule = *options.schedule;
+  const bool may = options.alone == gossip::Alone::train || schedule.is_pairwise;
+  if (may || !job.mix.empty() || !has_company(node)) seen.alone = seen.changes = 0;
+  if (may || !job.local || !job.mix.empty()) return;
+  std::size_t most = kRoundsInStep + options.staleness + 1 + seen.changes;
+  if (schedule.is_matched) most *= world_->options().nodes;
+  if (++seen.alone > most)
+    violated("nobody trains alone unasked", node,
+             fmt::format("{} steps since it averaged with anybody", seen.alone));
+}
+
+// Whether it has reason to wait for somebody; who has finished averages no more.
+bool Checker::has_company(std::size_t node) const {
+  if (world_->fault_counts().forged > 0 || world_->options().lie->vector) return false;
+  const auto& others = world_->machine(node).members->others();
+  const auto has_finished = [](const auto& entry) {
+    return entry->member->phase == gossip::Phase::finished;
+  };
+  return std::ranges::none_of(others, has_finished) &&
+         std::ranges::any_of(others, [](const auto& entry) {
+           return entry->liveness != gossip::Liveness::left && !is_relay(entry->member) &&
+                  entry->member->phase != gossip::Phase::joining;
+         });
 }
 
 void Checker::see_status(std::size_t node) {

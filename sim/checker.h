@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ class Checker {
   //   a joiner contributes late   nothing is offered while a model that was asked for may come from
   //                               somebody whom the joiner knew to train when it began
   //   rounds stay believable      whatever wrong round is heard
+  //   nobody trains alone unasked where exchange.alone = rest and others may average with it: with
+  //                               nobody it takes as many steps in a row as it catches up, and one
+  //                               more for each edge that opened or closed meanwhile (all that of
+  //                               each node where rounds have one partner; not in pairs)
+  //   rounds mean steps           there are as many rounds in which somebody took a step, but for
+  //                               the one with which each life begins, and those caught up
   //   damage is refused           every frame with a flipped byte
   //   messages are applied once   every repeated frame is refused as such
   //   queues are bounded          jobs under way, outputs of a step, members, edges
@@ -65,6 +72,8 @@ class Checker {
     std::size_t sends = 0;     // at this instant
     Time instant{};
     std::optional<Time> asked;  // for a model that has not come yet
+    std::size_t alone = 0;      // steps in a row without a pair
+    std::size_t changes = 0;    // of its edges meanwhile
     Time last_job{};            // when its trainer was given one
     // Of the last offer: its round at least, and where its vector lies, if it was sent.
     std::uint64_t offer_round = 0;
@@ -84,6 +93,8 @@ class Checker {
   void see_status(std::size_t node);
   void see_damage(std::size_t node, const gossip::Status& status);
   void see_pace(std::size_t node, std::uint64_t round);
+  void see_step(std::size_t node, const optim::Job& job);
+  bool has_company(std::size_t node) const;
   bool knows_donor(std::size_t node) const;
   void violated(std::string law, std::size_t node, std::string what);
 
@@ -91,6 +102,8 @@ class Checker {
   Ledger ledger_;
   std::vector<Seen> seen_;
   std::vector<std::uint64_t> incarnations_;  // the highest of each node
+  std::set<std::uint64_t> stepped_;          // rounds in which somebody took a step
+  double least_slowness_ = 1;                // of all nodes so far
   std::vector<Violation> violations_;
 };
 

@@ -89,12 +89,21 @@ void Director::heal() {
   for (std::size_t node = 0; node < world_->options().nodes; ++node) start(node);
 }
 
+namespace {
+
+constexpr double kBytesPerMegabit = 125'000;
+
+void narrow(double& bandwidth, double megabits) {
+  const double bytes = megabits * kBytesPerMegabit;
+  bandwidth = bandwidth > 0 ? std::min(bandwidth, bytes) : bytes;
+}
+
+}  // namespace
+
 // Of faults of one kind that overlap the worst counts.
 void Director::set_weather() {
   NetworkOptions options = world_->options().network;
   DamageOptions damage;
-  std::vector<double> slowness(world_->options().nodes, 1.0);
-  slowness.back() = world_->options().straggler;
   world_->network().heal();
   const auto raise = [](double& value, double to) { value = std::max(value, to); };
   for (const Fault* fault : active_) {
@@ -106,7 +115,7 @@ void Director::set_weather() {
     if (fault->kind == FaultKind::corrupt) raise(damage.corrupt, fault->amount);
     if (fault->kind == FaultKind::forge) raise(damage.forge, fault->amount);
     if (fault->kind == FaultKind::limit) limit(*fault);
-    if (fault->kind == FaultKind::slow) raise(slowness[fault->nodes.front()], fault->amount);
+    if (fault->kind == FaultKind::narrow) narrow(options.bandwidth, fault->amount);
     if (fault->kind == FaultKind::cut)
       world_->network().cut(fault->nodes.front(), fault->nodes.back());
     if (const auto group = cut_off(*fault); !group.empty())
@@ -114,8 +123,21 @@ void Director::set_weather() {
   }
   world_->network().options() = options;
   world_->network().damage().options() = damage;
+  set_pace();
+}
+
+void Director::set_pace() {
+  double haste = 1;
+  std::vector<double> slowness(world_->options().nodes, 1.0);
+  slowness.back() = world_->options().straggler;
+  for (const Fault* fault : active_) {
+    if (fault->kind != FaultKind::slow && fault->kind != FaultKind::hasten) continue;
+    const bool is_slow = fault->kind == FaultKind::slow;
+    double& pace = is_slow ? slowness[fault->nodes.front()] : haste;
+    pace = std::max(pace, fault->amount);
+  }
   for (std::size_t node = 0; node < world_->options().nodes; ++node)
-    world_->machine(node).slowness = slowness[node];
+    world_->machine(node).slowness = slowness[node] / haste;
 }
 
 // From all others, as long as the fault lasts.
@@ -126,7 +148,6 @@ std::vector<std::size_t> Director::cut_off(const Fault& fault) const {
 }
 
 void Director::limit(const Fault& fault) {
-  constexpr double kBytesPerMegabit = 125'000;
   const std::size_t a = fault.nodes.front(), b = fault.nodes.back();
   world_->network().limit(a, b, fault.amount * kBytesPerMegabit);
   world_->network().limit(b, a, fault.amount * kBytesPerMegabit);

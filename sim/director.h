@@ -29,6 +29,7 @@ class Director {
   void end_fault(const Fault& fault);
   void heal();
   void set_weather();
+  void set_pace();
   void limit(const Fault& fault);
   std::vector<std::size_t> cut_off(const Fault& fault) const;
   void start(std::size_t node);

@@ -36,6 +36,8 @@ enum class FaultKind {
   halt,        // its user pauses its training, and resumes it at the end of the fault
   nat_reboot,  // the NAT before this node forgets all connections, and passes nothing meanwhile
   away,        // the hidden node is cut off, and its NAT forgets its connections
+  narrow,      // the link of each node carries no more than so many Mbit/s, each way
+  hasten,      // all jobs take this many times less
 };
 inline constexpr Duration kSpike = std::chrono::seconds(2);
 inline constexpr Duration kStraggle = std::chrono::seconds(1);

@@ -27,6 +27,10 @@ constexpr double kDurationLeast = 0.1, kDurationMost = 40;
 // Of a link, in Mbit/s: the vectors of chaos are small.
 constexpr double kLimitLeast = 0.01, kLimitMost = 10;
 
+// Of the links of all nodes, in Mbit/s, and how many times less steps take: then a vector is under
+// way for longer than many steps take.
+constexpr double kNarrowLeast = 0.1, kHastenMost = 300;
+
 // The largest share of forged frames. Larger: edges begin anew more often than they exchange.
 constexpr double kForgedMost = 0.02;
 
@@ -57,6 +61,9 @@ double draw_amount(Prng& prng, const FaultRule& rule) {
   if (rule.amount_most <= 0) return 0;
   if (rule.kind == FaultKind::limit)
     return std::ceil(draw_logarithmic(prng, kLimitLeast, kLimitMost) * 100) / 100;
+  if (rule.kind == FaultKind::narrow)
+    return std::ceil(draw_logarithmic(prng, kNarrowLeast, kLimitMost) * 100) / 100;
+  if (rule.kind == FaultKind::hasten) return std::ceil(draw_logarithmic(prng, 1, kHastenMost));
   if (rule.kind == FaultKind::forge) return std::ceil(prng.uniform() * kForgedMost * 1000) / 1000;
   const double most = std::min(rule.amount_most, rule.amount_least + 7);
   const double value = prng.uniform(rule.amount_least, most);
