@@ -26,11 +26,12 @@ class Checker {
   //                               somebody whom the joiner knew to train when it began
   //   rounds stay believable      whatever wrong round is heard
   //   nobody trains alone unasked where exchange.alone = rest and others may average with it: with
-  //                               nobody it takes as many steps in a row as it catches up, and one
-  //                               more for each edge that opened or closed meanwhile (all that of
-  //                               each node where rounds have one partner; not in pairs)
+  //                               nobody it takes twice as many steps in a row as it catches up,
+  //                               and one more for each edge that opened or closed meanwhile (all
+  //                               that of each node where rounds have one partner; not in pairs)
   //   rounds mean steps           there are as many rounds in which somebody took a step, but for
-  //                               the one with which each life begins, and those caught up
+  //                               the one with which each life begins, and those caught up (where
+  //                               rounds are in step)
   //   damage is refused           every frame with a flipped byte
   //   messages are applied once   every repeated frame is refused as such
   //   queues are bounded          jobs under way, outputs of a step, members, edges

@@ -44,7 +44,7 @@ bool Solitude::lets_end(Time now, bool is_heard) {
   const bool waits = !is_heard && !awaited_.empty() && (rests_ || is_opening_);
   if (!waits) since_.reset();
   if (waits && !since_) since_ = now;
-  if (!waits && !is_heard) is_new_ = false;
+  if (!waits && !is_heard) stepless_ = 0;
   return !waits;
 }
 

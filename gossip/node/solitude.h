@@ -29,10 +29,12 @@ class Solitude {
   // training but one that was told to join and has averaged with nobody.
   void follow(const Links& links, const Roster& members);
   // The node begins with another's model.
-  void begin_new() { is_new_ = true; }
-  // It takes no step before that model was averaged with somebody's, or nobody is left.
-  bool may_step() const { return !is_new_; }
-  void averaged() { is_new_ = false, has_averaged_ = true; }
+  void begin_new() { stepless_ = kStepless + 1; }
+  void begin_round() { end(), stepless_ -= stepless_ > 0; }
+  // It takes no step before that model was averaged with somebody's, or nobody is left, or so many
+  // rounds have heard somebody without a pair: some algorithms offer nothing before a step.
+  bool may_step() const { return stepless_ == 0; }
+  void averaged() { stepless_ = 0, has_averaged_ = true; }
   // The round has waited enough; `is_heard`: for somebody. Returns whether it may end.
   bool lets_end(Time now, bool is_heard);
   void end() { since_.reset(); }
@@ -47,10 +49,11 @@ class Solitude {
  private:
   // Shorter: a change of edges makes news. Longer: people wonder what a node waits for.
   static constexpr Duration kNews = std::chrono::seconds(2);
+  static constexpr int kStepless = 8;  // as many as a node catches up
 
   bool rests_, was_told_;
-  bool has_averaged_ = false;  // in this life
-  bool is_new_ = false;
+  bool has_averaged_ = false;                         // in this life
+  int stepless_ = 0;                                  // rounds that it takes no step in yet
   bool is_opening_ = false;                           // some edge
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
   std::vector<std::string> awaited_;                  // by name

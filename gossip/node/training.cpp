@@ -24,7 +24,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   measure(now, absorb, out);
   if (absorb) course_.end_rounds(now);
   if (!mix.empty()) solitude_.averaged();
-  solitude_.end();
+  solitude_.begin_round();
   optim::Job job;
   job.round = exchange.rounds().round();
   job.uncounted = exchange.rounds().uncounted();
