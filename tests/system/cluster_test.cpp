@@ -187,7 +187,8 @@ TEST_CASE("A ninth node joins eight that train and one that is killed is missed 
 }
 
 TEST_CASE("A seed that is down is no error and a join by command works later") {
-  testing::Daemon alone("alone", with(kSmall, "--join=127.0.0.1:1"));
+  testing::Daemon alone("alone",
+                        with(with(kSmall, "--join=127.0.0.1:1"), "--exchange.alone=train"));
   CHECK(eventually([&] { return alone.round() > 20; }));
   testing::Daemon other("other", kSmall);
   CHECK(eventually([&] { return other.round() > 5; }));
