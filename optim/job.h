@@ -7,6 +7,8 @@
 //   absorb    x = offered + sum_j weight_j (theirs_j - own_j), for the round that was offered;
 //             own_j is the last offer, or an earlier vector that theirs_j belongs to; unless the
 //             job is `between`, the round ends with it
+//   tally     the mean of x and of the means of other models, which the end of a run sums up
+//   seal      x becomes the one model with which a run ends
 //   copy      x as it is now, for readers of the shared model
 //   snapshot  the state after the previous round, for a newcomer
 //   save      the same in full, for this node's next life
@@ -60,6 +62,9 @@ struct Needs {
   // A node offers its parameters before the local step of a round, so that computing and
   // communicating overlap.
   bool overlaps = false;
+  // At the end of a run the models are summed along a tree; else one node's stands for all, since
+  // one lie would shift the sum, or since a sum would show what masks hide.
+  bool sums_models = true;
   // The part of a full averaging step that a model moves: (1 - share) I + share W. 0: none.
   double mixing_share = 1;
   // So many members may tell the same false round; see gossip/edges/credence.h.
@@ -136,6 +141,20 @@ struct Shard {
 
 struct SavedState;  // optim/saved_state.h
 
+// The mean of so many models, as their numbers lie in memory.
+struct ModelMean {
+  Payload vector;
+  std::uint64_t models = 0;
+};
+
+// The model with which a run ends. It is refused if it lies farther from x than `within`, unless
+// its content hash is the expected one.
+struct Seal {
+  Payload vector = {};
+  double within = std::numeric_limits<double>::infinity();
+  std::uint64_t expected = 0;
+};
+
 // An encoding that nodes may choose; see codec/ladder.h.
 struct EncodingChoice {
   std::string_view name;
@@ -194,6 +213,8 @@ struct Job {
   // With Needs::is_masked, beside `edges`: who takes part; null: too few.
   std::shared_ptr<const MaskGroup> mask_group;
   std::vector<MixTerm> mix;
+  std::optional<std::vector<ModelMean>> tally;
+  std::optional<Seal> seal;
   bool copy = false;
   bool snapshot = false;
   bool save = false;
@@ -298,6 +319,10 @@ struct Done {
   Payload snapshot;                    // the same; see optim/saved_state.h
   std::shared_ptr<const SavedState> saved;  // null when none was asked for
   std::vector<double> copy;                 // the same
+  Payload tally;                            // the same
+  // The content hash of the model that was sealed: of the names, shapes, types and bytes of its
+  // tensors; 0: none was, and `problem` says why.
+  std::uint64_t sealed = 0;
   Stats stats;
   std::optional<Evaluation> evaluation;
   std::vector<Rejection> rejections;

@@ -201,11 +201,13 @@ Needs needs_of(const Options& options) {
   Needs needs = options.algorithm->needs;
   needs.overlaps = needs.overlaps || options.overlap;
   needs.liars = options.aggregation.liars;
+  needs.sums_models = options.aggregation.rule->is_plain;
   if (!options.codec.remembers()) return needs;
   needs.fanout = Fanout::per_edge;
   needs.in_order = true;
   needs.in_slices = options.codec.coding.in_slices;
   needs.is_masked = needs.in_slices && options.codec.coding.is_masked;
+  needs.sums_models = needs.sums_models && !needs.is_masked;
   return needs;
 }
 

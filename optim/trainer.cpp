@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <iterator>
+#include <limits>
 
 #include "base/check.h"
+#include "base/content_hash.h"
+#include "base/ids.h"
 #include "base/planted.h"
+#include "base/prng.h"
 #include "optim/algorithms/algorithm.h"
 #include "optim/local/local_learner.h"
 #include "optim/saved_state.h"
@@ -23,6 +26,7 @@ constexpr std::uint64_t kSketchEvery = 10;
 
 // A refused step is reported as a problem for so many rounds, even if later steps are taken.
 constexpr std::uint64_t kProblemRounds = 10;
+constexpr std::size_t kTallyTile = 1024;  // numbers that lie in the first-level cache
 constexpr double kAnyNorm = std::numeric_limits<double>::infinity();
 
 // Which parts of two kinds of state are equal. A kind is "ALGORITHM OPTIMIZER".
@@ -44,13 +48,50 @@ std::vector<Segment> segments_of(std::span<const ParameterBlock> blocks) {
   return segments;
 }
 
+// Of the names, shapes and bytes of the tensors, and of the type of their numbers.
+template <class S>
+std::uint64_t model_hash(std::span<const ParameterBlock> blocks, std::span<const S> x) {
+  std::uint64_t hash = sizeof(S);
+  for (const ParameterBlock& block : blocks) {
+    hash = mix64(hash ^ stable_hash(block.name));
+    for (const std::size_t extent : block.extents) hash = mix64(hash ^ extent);
+  }
+  return std::max<std::uint64_t>(1, mix64(hash ^ content_hash(std::as_bytes(x))));
+}
+
+// m = (x + sum_k n_k m_k) / (1 + sum_k n_k), summed in f64. Empty if a part has another size.
+template <class S>
+Payload mean_of(std::span<const S> x, std::span<const ModelMean> parts, BufferPool& pool) {
+  double models = 1;
+  for (const ModelMean& part : parts) {
+    if (part.vector.size() != x.size_bytes()) return {};
+    models += static_cast<double>(part.models);
+  }
+  auto buffer = pool.take(x.size_bytes());
+  const std::span<S> mean(reinterpret_cast<S*>(buffer.get()), x.size());
+  std::array<S, kTallyTile> theirs;
+  std::array<double, kTallyTile> sums;
+  for (std::size_t first = 0; first < x.size(); first += kTallyTile) {
+    const std::size_t size = std::min(kTallyTile, x.size() - first);
+    std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(first), size, sums.begin());
+    for (const ModelMean& part : parts) {
+      const std::span<S> tile = std::span(theirs).first(size);
+      part.vector.copy_to(first * sizeof(S), std::as_writable_bytes(tile));
+      for (std::size_t k = 0; k < size; ++k)
+        sums[k] += static_cast<double>(part.models) * static_cast<double>(tile[k]);
+    }
+    for (std::size_t k = 0; k < size; ++k) mean[first + k] = static_cast<S>(sums[k] / models);
+  }
+  return BufferPool::seal(std::move(buffer), x.size_bytes());
+}
+
 std::string_view unfit_part(const Fit& fit) {
   return fit.optimizer ? "the algorithm" : fit.algorithm ? "the optimizer" : "the node";
 }
 
 bool uses_model(const Job& job) {
-  return job.absorb || job.copy || job.snapshot || job.save || job.evaluate || job.local ||
-         job.offer;
+  return job.absorb || job.tally || job.seal || job.copy || job.snapshot || job.save ||
+         job.evaluate || job.local || job.offer;
 }
 
 template <class S>
@@ -152,6 +193,8 @@ class TypedTrainer final : public Trainer {
   void take_in(const Job& job, Done& done) {
     if (job.absorb || job.offer) algorithm_->follow({job.edges, job.ending, job.mask_group});
     if (job.absorb) absorb(job, done);
+    if (job.tally) done.tally = mean_of<S>(algorithm_->model(), *job.tally, *learner_->pool());
+    if (job.seal) seal(*job.seal, done);
     if (job.copy) done.copy = parameters();
     if (BufferPool once; job.snapshot) done.snapshot = encode(save(Heir::newcomer, once));
     if (job.save)
@@ -240,8 +283,7 @@ class TypedTrainer final : public Trainer {
   }
 
   // The parameters, if they and the state that would be taken fit.
-  Result<std::vector<S>> parameters_of(const SavedState& saved, Heir heir,
-                                       double norm_most) const {
+  Result<std::vector<S>> parameters_of(const SavedState& saved, Heir heir, double norm_most) const {
     if (const std::string schema = data_->describe().schema; saved.schema != schema)
       return fail("it is of another model: {}; this one is {}", saved.schema, schema);
     TRY(std::vector<S> x, load_parameters<S>(saved, learner_->blocks()));
@@ -288,6 +330,29 @@ class TypedTrainer final : public Trainer {
     MixResult mixed = algorithm_->absorb(terms, !job.between);
     done.stats.distances = std::move(mixed.distances);
     done.rejections = std::move(mixed.rejections);
+  }
+
+  void seal(const Seal& seal, Done& done) {
+    const std::span<const S> x = algorithm_->model();
+    if (seal.vector.size() != x.size_bytes()) {
+      done.problem = fmt::format("the model of the end has {} bytes; this node's has {}",
+                                 seal.vector.size(), x.size_bytes());
+      return;
+    }
+    std::vector<S> sealed(x.size());
+    seal.vector.copy_to(0, std::as_writable_bytes(std::span(sealed)));
+    const double distance = std::sqrt(squared_distance(x, std::span<const S>(sealed)));
+    const std::uint64_t hash = model_hash(learner_->blocks(), std::span<const S>(sealed));
+    const bool is_known = hash == seal.expected;
+    if (!is_known && !(distance <= seal.within)) {
+      done.problem = fmt::format(
+          "the model of the end lies {:.3g} from this node's, where {:.3g} is the most by its "
+          "distance from its neighbours",
+          distance, seal.within);
+      return;
+    }
+    begin_at(sealed);
+    done.sealed = hash;
   }
 
   // A large model is also described when the node stops.
