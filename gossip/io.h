@@ -73,6 +73,11 @@ struct ResumeCommand {};
 struct CheckpointCommand {
   bool fleet = false;
 };
+// End the run of the whole fleet after that round; 0: as soon as all nodes can know of it. It is
+// this node's vote; see node/run_end.h.
+struct StopCommand {
+  std::uint64_t at_round = 0;
+};
 // The answer to a Save.
 struct Saved {
   std::string problem = {};      // why the checkpoint is not on the disk; empty: it is
@@ -81,7 +86,7 @@ struct Saved {
 };
 using Input = std::variant<Tick, Received, Trained, Refused, Unanswered, KeyAsked, Resolved,
                            JoinCommand, LeaveCommand, PauseCommand, ResumeCommand,
-                           CheckpointCommand, Saved, RevokeCommand>;
+                           CheckpointCommand, StopCommand, Saved, RevokeCommand>;
 
 // ---- outputs
 // From now on the node is reached there; without a name the driver forgets the node. It precedes
@@ -181,6 +186,7 @@ struct Event {
     started,
     paused,
     resumed,
+    ending,  // the run is over
     finished,
     saved,
     exchange,  // what the nodes choose of it changed
@@ -190,12 +196,17 @@ struct Event {
   Kind kind;
   std::string text;
 };
+// No local step counts any more: the driver may cut the steps under way short.
+struct EndSteps {};
+// The run is over, and nobody present needs this node any more: the driver may tell it to leave.
+struct MayEnd {};
 // The node has left, or ended because of `error` (empty: left). It gives no more outputs.
 struct Stopped {
   std::string error = {};
 };
-using Output = std::variant<Reach, Send, Introduce, Hangup, Abandon, ConnectProbe, LookUp, Train,
-                            Save, KeepRevocations, Progress, Span, Event, Stopped>;
+using Output =
+    std::variant<Reach, Send, Introduce, Hangup, Abandon, ConnectProbe, LookUp, Train, Save,
+                 KeepRevocations, Progress, Span, Event, EndSteps, MayEnd, Stopped>;
 using Outputs = std::vector<Output>;
 
 }  // namespace starling::gossip

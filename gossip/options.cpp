@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr std::array kPresets = {"local"sv, "lan"sv, "wan"sv};
 constexpr double kExpectPatienceLimit = 1e7;  // s
+constexpr std::array kGoalOf = {"mean"sv, "worst"sv};
 constexpr std::array kMissing = {"late"sv, "reuse"sv, "self"sv};
 constexpr std::array kAlone = {"rest"sv, "train"sv};
 
@@ -89,22 +90,29 @@ const Bindings<Options>& bindings() {
             "what a node does that hears no neighbour for longer than its patience, or that finds "
             "none of those it was told of: rest (it begins no further round until one is back) or "
             "train (it goes on alone, towards its own optimum); one that never had any trains")
-        .bind("stop.rounds", at(&Options::goal, &Goal::rounds), Whole{0, INT64_C(1) << 40}, own,
-              "finish after this many rounds; 0: no limit")
-        .bind("stop.seconds", at(&Options::goal, &Goal::seconds), Real{0, 1e9}, own,
-              "finish after training this long, s; 0: no limit")
-        .bind("stop.loss", at(&Options::goal, &Goal::loss), Real{0, 1e300}, own,
-              "finish when the evaluation loss is at most this")
-        .bind("stop.accuracy", at(&Options::goal, &Goal::accuracy), Real{0, 1}, own,
-              "finish when the evaluation accuracy, 0 to 1, is at least this")
+        .bind("stop.rounds", at(&Options::goal, &Goal::rounds), Whole{0, INT64_C(1) << 40}, agreed,
+              "end the run after this many rounds of the fleet: of each node where nodes go in "
+              "step, else by the mean of those that train; 0: no limit")
+        .bind("stop.seconds", at(&Options::goal, &Goal::seconds), Real{0, 1e9}, agreed,
+              "end the run so many seconds after its first round; 0: no limit")
+        .bind("stop.samples", at(&Options::goal, &Goal::samples), Whole{0, INT64_C(1) << 60},
+              agreed, "end the run after so many samples, of all nodes together; 0: no limit")
+        .bind("stop.loss", at(&Options::goal, &Goal::loss), Real{0, 1e300}, agreed,
+              "end the run when the held-out loss of the fleet (stop.of) is at most this")
+        .bind("stop.accuracy", at(&Options::goal, &Goal::accuracy), Real{0, 1}, agreed,
+              "end the run when the held-out accuracy of the fleet (stop.of), 0 to 1, is at least "
+              "this")
+        .bind("stop.of", at(&Options::goal, &Goal::of), OneOf{kGoalOf}, agreed,
+              "of which nodes stop.loss and stop.accuracy are judged: by the mean of all, or the "
+              "worst of them")
+        .bind("stop.patience", at(&Options::goal, &Goal::patience), Whole{0, 1'000'000'000}, agreed,
+              "end the run after so many evaluations in a row without a gain of the fleet's "
+              "held-out loss; 0: any number; smaller: noise ends the run early")
         .bind(
-            "stop.epsilon", at(&Options::goal, &Goal::epsilon), Real{0, 1e6}, own,
-            "with optim.noise, finish before the round whose steps would bring this node's epsilon "
-            "above this, over all its lives; empty: no limit")
-        .bind(
-            "stop.train-on", at(&Options::goal, &Goal::trains_on), kFlag, own,
-            "train on after stop.loss or stop.accuracy is reached, until the node is told to stop: "
-            "for nodes that somebody stops together, as starling up does")
+            "stop.epsilon", at(&Options::goal, &Goal::epsilon), Real{0, 1e6}, agreed,
+            "with optim.noise, a node takes no step that would bring its epsilon above this, over "
+            "all its lives, and the run ends when more nodes have come to it than may lie; empty: "
+            "no limit")
         .bind("eval.every", at(&Options::evaluation, &EvaluationPace::every),
               Whole{1, 1'000'000'000}, own,
               "rounds between two evaluations, at least; fewer sees more and takes time from "

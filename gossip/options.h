@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "base/time.h"
 #include "gossip/checkpoint.h"
+#include "gossip/goal.h"
 #include "gossip/schedule.h"
 #include "gossip/trust/credentials.h"
 #include "gossip/wire/message.h"
@@ -51,19 +52,6 @@ struct Timing {
   Duration patience_initial;  // patience until arrivals have been measured
 };
 Timing timing_of(std::string_view preset);
-
-struct Goal {
-  std::uint64_t rounds = 0;  // 0: no limit
-  double seconds = 0;        // 0: no limit
-  std::optional<double> loss = {}, accuracy = {};
-  // The largest epsilon that its steps may come to; see optim/privacy/accountant.h.
-  std::optional<double> epsilon = {};
-
-  bool trains_on = false;  // after the loss or the accuracy is reached
-
-  optim::Target target() const { return {loss, accuracy}; }
-  bool is_set() const { return rounds > 0 || seconds > 0 || loss || accuracy || epsilon; }
-};
 
 struct EvaluationPace {
   std::uint64_t every = 10;  // rounds between two evaluations, at least

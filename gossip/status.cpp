@@ -7,7 +7,8 @@
 namespace starling::gossip {
 
 std::string_view name(State state) {
-  return name_of({"starting", "joining", "training", "paused", "degraded", "leaving", "finished"},
+  return name_of({"starting", "joining", "training", "paused", "degraded", "leaving", "ending",
+                  "settling", "sealing", "finished"},
                  state);
 }
 
@@ -16,7 +17,7 @@ std::string_view name(Liveness liveness) {
 }
 
 std::string_view name(Phase phase) {
-  return name_of({"joining", "training", "paused", "finished", "left", "resumed"}, phase);
+  return name_of({"joining", "training", "paused", "finished", "left", "resumed", "ending"}, phase);
 }
 
 std::string_view name(EdgeState state) {

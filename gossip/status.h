@@ -21,7 +21,18 @@
 
 namespace starling::gossip {
 
-enum class State { starting, joining, training, paused, degraded, leaving, finished };
+enum class State {
+  starting,
+  joining,
+  training,
+  paused,
+  degraded,
+  leaving,
+  ending,
+  settling,
+  sealing,
+  finished
+};
 std::string_view name(State state);
 
 std::string_view name(Liveness liveness);
@@ -95,6 +106,19 @@ struct CodecStatus {
   std::string reason = {};       // why that one; empty: a setting
 };
 
+// How far the run is, and how it ended.
+struct EndStatus {
+  std::string progress = {};        // for people: what the fleet has come to of its goals
+  std::optional<double> done = {};  // the part of the run that is over, 0 to 1, by its limits
+  std::optional<double> remaining_s = {};   // until the first of these, at the pace so far
+  std::optional<std::uint64_t> round = {};  // after which all end; nothing: it is not agreed
+  std::string reason = {};                  // why; empty: it goes on
+  std::uint64_t model = 0;   // content hash of the model with which it ended; 0: none yet
+  std::uint64_t models = 0;  // for so many nodes that model stands
+  bool goal_reached = false;
+  std::string shortfall = {};  // why the node finished short of the goal; empty: it reached it
+};
+
 struct RunStatus {
   std::uint64_t round = 0;      // rounds completed or jumped over
   std::uint64_t uncounted = 0;  // of these, the rounds that no node did
@@ -111,9 +135,7 @@ struct RunStatus {
   std::size_t shard_samples = 0;
   std::string shard_description;
   std::optional<optim::PrivacySpent> privacy = {};  // by its steps so far; nothing without noise
-  std::optional<double> remaining_s;  // until stop.rounds or stop.seconds, at the present pace
-  bool goal_reached = false;
-  std::string shortfall;               // why it finished short of the goal; empty: it reached it
+  EndStatus end = {};
   std::optional<std::string> problem;  // why the last local steps were refused
   bool is_idle = false;                // takes no step, or none for much longer than usual
 };

@@ -170,14 +170,17 @@ void Checker::see(std::size_t node, const optim::Job& job) {
   see_step(node, job);
   const gossip::ScheduleRow& schedule = *world_->options().base.schedule;
   const bool is_pairwise = schedule.is_pairwise || schedule.is_in_slices;
-  double sum = 0;
+  std::map<std::uint64_t, double> last;  // by edge
   for (const optim::MixTerm& term : job.mix) {
     if (!(term.weight >= 0))
       violated("weights are convex", node, fmt::format("an edge of weight {}", term.weight));
-    // A late pair, or a pair of a pairwise schedule, is averaged with an earlier own vector.
+    // A late pair, or a pair of a pairwise schedule, is averaged with an earlier own vector. After
+    // a round without a step two rounds have one vector: only the last pair of an edge counts.
     const std::byte* own = address_of(term.own);
-    if (own && own == seen_of(node).offered && !is_pairwise) sum += term.weight;
+    if (own && own == seen_of(node).offered && !is_pairwise) last[term.edge] = term.weight;
   }
+  double sum = 0;
+  for (const auto& [edge, weight] : last) sum += weight;
   if (job.offer) seen_of(node).offer_round = job.round, seen_of(node).offered = nullptr;
   if (!(sum < 1))
     violated("weights are convex", node, fmt::format("edges of weight {} altogether", sum));

@@ -27,15 +27,20 @@ std::vector<double> mean_of(const std::vector<std::vector<double>>& models) {
 
 gossip::GoalSummary judge_goal(const World& world) {
   gossip::GoalSummary goal{.reached = true, .wanted = world.options().base.goal};
+  std::string reason;
   for (std::size_t node : world.running()) {
     const gossip::Status status = world.status(node);
-    goal.reached = goal.reached && status.run.goal_reached;
-    if (goal.reason.empty() && !status.run.shortfall.empty())
-      goal.reason = fmt::format("node-{}: {}", node, status.run.shortfall);
+    const gossip::EndStatus& end = status.run.end;
+    goal.reached = goal.reached && end.goal_reached;
+    if (!end.shortfall.empty() && reason.empty())
+      reason = fmt::format("node-{}: {}", node, end.shortfall);
+    if (node == 0) goal.reason = end.reason;
+    if (node == 0 && end.model != 0)
+      goal.model = fmt::format("{:016x}", end.model), goal.models = end.models;
     goal.round = std::max(goal.round, status.run.round);
   }
-  if (goal.reason.empty())
-    goal.reason = goal.reached ? "all nodes finished" : "the limit of virtual time was reached";
+  if (!reason.empty()) goal.reason = reason;
+  if (goal.reason.empty()) goal.reason = "the limit of virtual time was reached";
   return goal;
 }
 
@@ -82,8 +87,7 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer, const Lis
       series.add(world.now(), *progress);
       if (told) told(node, world.now(), *progress);
     }
-    const auto* event = std::get_if<gossip::Event>(&output);
-    if (event && event->kind == gossip::Event::Kind::finished) ++finished;
+    finished += std::holds_alternative<gossip::MayEnd>(output);
   });
   for (std::size_t node = 0; node < world.options().nodes; ++node) world.start(node);
   Trace trace(world, options.trace);

@@ -56,7 +56,7 @@ bool Neighbors::follow(const Links& links, const Roster& members) {
   resting_.clear();
   for (const auto& [peer, link] : links.all())
     if (const Member* member = members.find(peer);
-        member && (member->phase == Phase::paused || member->phase == Phase::finished))
+        member && (member->phase == Phase::paused || has_ended(*member)))
       resting_.insert({peer, {member->phase, member->round}});
   for (auto& [peer, neighbor] : all_)
     if (!links.active(peer)) neighbor.offered_edge = 0;
@@ -106,7 +106,7 @@ std::optional<Phase> Neighbors::resting(NodeId peer) const {
   const auto found = resting_.find(peer);
   if (found == resting_.end()) return std::nullopt;
   const auto [phase, last] = found->second;
-  const bool takes_part = phase == Phase::finished && round_ <= last;
+  const bool takes_part = phase != Phase::paused && round_ <= last;
   return takes_part ? std::nullopt : std::optional(phase);
 }
 

@@ -132,9 +132,11 @@ class Neighbors {
   // The edges by name. `round`: of this node.
   std::vector<EdgeStatus> statuses(std::uint64_t round, const Links& links,
                                    const Sessions& sessions) const;
-  // The phase of a peer that takes no part in this round: paused, or finished before it.
+  // The phase of a peer that takes no part in this round: paused, or its last one was before it.
   std::optional<Phase> resting(NodeId peer) const;
-  bool has_finished(NodeId peer) const { return resting(peer) == Phase::finished; }
+  bool has_finished(NodeId peer) const {
+    return resting(peer).value_or(Phase::paused) != Phase::paused;
+  }
 
  private:
   struct Resting {

@@ -62,7 +62,7 @@ void Sessions::follow(Time now, const Links& links, const Roster& members, Outbo
     begin_closing(now, std::move(session), out);
   }
   std::erase_if(closing_, [&](const Session& session) {
-    return members.has_ended(session.peer, session.incarnation) && !session.ledger.has_pairs();
+    return has_ended(members, session.peer, session.incarnation) && !session.ledger.has_pairs();
   });
 }
 

@@ -126,7 +126,7 @@ void Dissemination::exchange_tables(Time now, Outbox& out) {
   const bool is_early = table_pause_ < timing_.exchange;
   table_pause_ = std::min(table_pause_ * 2, timing_.exchange);
   next_table_ = now + table_pause_;
-  const std::vector<NodeId> others = roster_.within_reach();
+  const std::vector<NodeId> others = within_reach(roster_);
   if (others.empty()) return;
   const NodeId other = others[prng_.below(others.size())];
   if (is_early && others.size() > kRumorsLimit)
@@ -138,7 +138,7 @@ void Dissemination::exchange_tables(Time now, Outbox& out) {
 void Dissemination::tell(Time now, Outbox& out) {
   last_news_ = now;
   burden_ = burden_of(roster_);
-  const std::vector<NodeId> listeners = fanout_.choose(roster_.within_reach(), prng_, burden_);
+  const std::vector<NodeId> listeners = fanout_.choose(within_reach(roster_), prng_, burden_);
   for (NodeId listener : listeners)
     if (auto rumors = rumors_for(listener); !rumors.empty())
       out.send(listener, Gossip{std::move(rumors)});

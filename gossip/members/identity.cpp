@@ -168,14 +168,17 @@ Time Identity::deadline() const {
 Identity::News Identity::update(const Report& report) {
   const Member& self = *self_;
   if (report == Report{self.phase, self.round, self.loss, self.norm, self.saved, self.save_at,
+                       self.end_at, self.samples, self.accuracy, self.held_out_loss, self.sealed,
                        self.held, self.wishes})
     return News::none;
   const bool saves_with_all =
       report.save_at > 0 && report.saved >= report.save_at && self.saved < report.save_at;
-  const bool is_other_state =
-      self.phase != report.phase || self.save_at != report.save_at || saves_with_all;
-  const bool waits_otherwise = (self.held.percent > 0) != (report.held.percent > 0) ||
-                               self.wishes != report.wishes;
+  const auto state_of = [](const auto& of) {
+    return std::tuple(of.phase, of.save_at, of.end_at, of.sealed);
+  };
+  const bool is_other_state = state_of(self) != state_of(report) || saves_with_all;
+  const bool waits_otherwise =
+      (self.held.percent > 0) != (report.held.percent > 0) || self.wishes != report.wishes;
   const bool is_news = is_other_state || waits_otherwise;
   self_.change([&](Member& changed) {
     changed.round = report.round;
@@ -183,6 +186,11 @@ Identity::News Identity::update(const Report& report) {
     changed.norm = report.norm;
     changed.saved = report.saved;
     changed.save_at = report.save_at;
+    changed.end_at = report.end_at;
+    changed.samples = report.samples;
+    changed.accuracy = report.accuracy;
+    changed.held_out_loss = report.held_out_loss;
+    changed.sealed = report.sealed;
     changed.held = report.held;
     changed.wishes = report.wishes;
     if (is_news) changed.phase = report.phase;

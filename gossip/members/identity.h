@@ -52,14 +52,15 @@ class Identity {
     double loss = 0;
     std::uint64_t norm = 0;  // see Member
     std::uint64_t saved = 0, save_at = 0;
+    std::uint64_t end_at = 0, samples = 0, accuracy = 0, held_out_loss = 0, sealed = 0;
     Held held = {};
     Wishes wishes = {};
 
     bool operator==(const Report&) const = default;
   };
-  // Whether that is news, and of which kind. state: the phase or the round to save at changed, or
-  // the node has saved what all nodes save together. waits: its rounds began to wait for others, or
-  // ceased to, or it wishes otherwise.
+  // Whether that is news, and of which kind. state: the phase, the round to save or to end at or
+  // the model of the end changed, or the node has saved what all nodes save together. waits: its
+  // rounds began to wait for others, or ceased to, or it wishes otherwise.
   enum class News { none, waits, state };
   News update(const Report& report);
   // Others cannot dial this node's addresses, or can again. It is news.

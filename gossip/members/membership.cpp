@@ -230,7 +230,7 @@ Time Membership::deadline() const {
 void Membership::leave(Outbox& out) {
   identity_.leave();
   const Gossip goodbye{{{roster_.own_record(), Liveness::left, roster_.self()}}};
-  for (const NodeId id : roster_.within_reach()) out.send(id, goodbye);
+  for (const NodeId id : within_reach(roster_)) out.send(id, goodbye);
 }
 
 // A hidden node opens the connections by which the others reach it.
@@ -239,7 +239,7 @@ void Membership::tell_reachability(Time now, bool is_hidden, Outbox& out) {
   self_changed(now);
   if (!is_hidden) return;
   prober_.forgive();
-  for (const NodeId id : roster_.within_reach()) out.send(id, Gossip{{{roster_.own_record()}}});
+  for (const NodeId id : within_reach(roster_)) out.send(id, Gossip{{{roster_.own_record()}}});
 }
 
 void Membership::set_self(const Identity::Report& report) {

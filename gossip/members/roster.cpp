@@ -25,8 +25,8 @@ Rumor Roster::rumor_of(const Entry& entry) const {
   return {entry.member, entry.liveness, self()};
 }
 
-bool Roster::has_ended(NodeId id, std::uint64_t incarnation) const {
-  const Entry* other = entry(id);
+bool has_ended(const Roster& members, NodeId id, std::uint64_t incarnation) {
+  const Roster::Entry* other = members.entry(id);
   return !other || other->liveness == Liveness::left || other->member->incarnation != incarnation;
 }
 
@@ -82,10 +82,11 @@ std::vector<MemberStatus> Roster::status(Time now) const {
   return members;
 }
 
-std::vector<NodeId> Roster::within_reach() const {
-  std::vector<NodeId> members = present_others_;
-  if (is_hidden(own())) std::erase_if(members, [this](NodeId id) { return is_hidden(*find(id)); });
-  return members;
+std::vector<NodeId> within_reach(const Roster& members) {
+  std::vector<NodeId> near = members.present_others();
+  if (is_hidden(members.own()))
+    std::erase_if(near, [&](NodeId id) { return is_hidden(*members.find(id)); });
+  return near;
 }
 
 std::string Roster::obstacle(NodeId id) const {

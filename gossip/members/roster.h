@@ -70,9 +70,6 @@ class Roster {
   std::uint64_t departures() const { return departures_; }
   // A live or suspect member, self included; null for others.
   const Member* find(NodeId id) const;
-  // Whether nothing more comes from this incarnation of the node: the node restarted, left, or is
-  // not known.
-  bool has_ended(NodeId id, std::uint64_t incarnation) const;
   // The latest incarnation known of the node; nothing if the node is not known.
   std::optional<std::uint64_t> incarnation_of(NodeId id) const;
   // Whether the member has this node's values of the agreed keys.
@@ -83,8 +80,6 @@ class Roster {
   std::string obstacle(NodeId id) const;
   // Live and suspect members that have a model, self included, in natural order of names.
   std::vector<const Member*> ready() const;
-  std::size_t ready_count() const { return census_.ready + (own().phase != Phase::joining); }
-  std::size_t relay_count() const { return census_.relays + is_relay(own()); }
   // Live and suspect members, self included, in the same order. Valid until one changes.
   std::vector<const Member*> present() const;
   std::size_t present_count() const { return present_.size(); }
@@ -96,8 +91,6 @@ class Roster {
   const Entries& others() const { return others_; }
   // Of each entry of others(), in its order; see marks.h.
   const std::vector<std::uint64_t>& marks() const { return marks_; }
-  // Of the present others those that this node can dial or that can dial it.
-  std::vector<NodeId> within_reach() const;
   // The present members of others(), in the order in which they appeared.
   const std::vector<NodeId>& present_others() const { return present_others_; }
   // Of those; by their agreement with this node.
@@ -134,5 +127,18 @@ class Roster {
   std::vector<NodeId> present_others_;
   std::map<std::string, std::string> unknown_hosts_;  // and why they are not known
 };
+
+// Whether nothing more comes from this incarnation of the node: the node restarted, left, or is not
+// known.
+bool has_ended(const Roster& members, NodeId id, std::uint64_t incarnation);
+// Live and suspect members that have a model, self included.
+inline std::size_t ready_count(const Roster& members) {
+  return members.census().ready + (members.own().phase != Phase::joining);
+}
+inline std::size_t relay_count(const Roster& members) {
+  return members.census().relays + is_relay(members.own());
+}
+// Of the present others those that this node can dial or that can dial it.
+std::vector<NodeId> within_reach(const Roster& members);
 
 }  // namespace starling::gossip

@@ -47,7 +47,7 @@ void Search::tick(Time now, bool is_contested, Outbox& out) {
   if (now < next_ask_) return;
   next_ask_ = now + kAskEvery;
   if (!is_contested) return ask_the_lost(now, out);
-  const std::vector<NodeId> others = roster_.within_reach();
+  const std::vector<NodeId> others = within_reach(roster_);
   if (!others.empty()) out.send(others[prng_.below(others.size())], Join{roster_.own()});
 }
 

@@ -8,8 +8,7 @@ namespace starling::gossip {
 
 enum class Company {
   trains,  // a present member with data trains
-  rests,   // none does, but one may
-  ended    // none may: all present ones have finished, and one has finished or left
+  rests,   // none does
 };
 // Of the members besides this node.
 Company company_among(const Roster& members);

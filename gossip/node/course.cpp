@@ -48,7 +48,8 @@ void Course::set_codec(const optim::CodecReport& report) {
   if (report.vector_bytes > 0) codec.vector_bytes = report.vector_bytes;
 }
 
-void Course::set_steps(const optim::Stats& stats) {
+void Course::set_steps(Time now, const optim::Stats& stats) {
+  stepped_at_ = now;
   run_.local_steps = stats.steps;
   if (std::isfinite(stats.loss)) progress_.loss = stats.loss;
   run_.loss = progress_.loss;
@@ -60,11 +61,10 @@ void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox
   const optim::Stats& stats = done.stats;
   if (done.workload) set_workload(*done.workload);
   run_.steps += stats.steps;
-  if (stats.steps > 0) stepped_at_ = now;
   run_.samples += stats.samples;
   if (done.problem && !run_.problem) out.event(Event::Kind::problem, *done.problem);
   if (stats.steps > 0 || done.problem) run_.problem = done.problem;
-  if (stats.steps > 0) set_steps(stats);
+  if (stats.steps > 0) set_steps(now, stats);
   if (done.is_offer) set_codec(done.codec);
   compute_ += stats.compute;
   evaluation_ += stats.evaluation;
@@ -99,42 +99,13 @@ void Course::report(Outbox& out) {
 void Course::finish(Time now) {
   pause(now);
   end_rounds(now);
-  run_.shortfall = shortfall();
-  run_.goal_reached = run_.shortfall.empty();
-}
-
-bool Course::is_over(Time now, std::uint64_t round) const {
-  return (goal_.rounds > 0 && round >= last_round()) ||
-         (goal_.seconds > 0 && elapsed_s(now) >= goal_.seconds) || is_budget_spent();
 }
 
 // Without a bound there is no budget.
 bool Course::is_budget_spent() const {
-  if (!goal_.epsilon || !run_.privacy) return false;
+  if (!epsilon_ || !run_.privacy) return false;
   const std::optional<double>& coming = run_.privacy->coming;
-  return !coming || *coming > *goal_.epsilon;
-}
-
-bool Course::is_goal_reached() const {
-  if (!run_.evaluation || run_.evaluation->round != run_.round) return false;
-  return goal_.target().is_reached_by(*run_.evaluation);
-}
-
-// Rounds whose steps were refused are counted, but do not reach the goal.
-std::string Course::shortfall() const {
-  if (is_goal_reached()) return {};
-  std::string text;
-  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
-  if (goal_.accuracy && run_.evaluation && run_.evaluation->accuracy)
-    add(fmt::format("accuracy {:.4g} is below stop.accuracy = {}", *run_.evaluation->accuracy,
-                    *goal_.accuracy));
-  if (goal_.loss && run_.evaluation)
-    add(fmt::format("loss {:.4g} is above stop.loss = {}", run_.evaluation->loss, *goal_.loss));
-  if (goal_.epsilon && run_.privacy && !run_.privacy->epsilon)
-    add(fmt::format("stop.epsilon = {}: no epsilon bounds the steps without noise that came before",
-                    *goal_.epsilon));
-  if (run_.problem) add(fmt::format("the last steps were refused: {}", *run_.problem));
-  return text;
+  return !coming || *coming > *epsilon_;
 }
 
 double Course::rounds_per_s(Time now) const {
@@ -147,17 +118,6 @@ bool Course::is_idle(Time now) const {
   if (run_.problem) return true;
   const double since_s = seconds(now - stepped_at_);
   return run_.steps > 0 && since_s > kIdleLeast_s && since_s * rounds_per_s(now) > kIdleRounds;
-}
-
-std::optional<double> Course::remaining_s(Time now) const {
-  std::optional<double> remaining;
-  if (goal_.seconds > 0) remaining = std::max(0.0, goal_.seconds - elapsed_s(now));
-  if (const double pace = rounds_per_s(now);
-      goal_.rounds > 0 && last_round() > run_.round && pace > 0) {
-    const double left = static_cast<double>(last_round() - run_.round) / pace;
-    remaining = std::min(remaining.value_or(left), left);
-  }
-  return remaining;
 }
 
 void Course::write(Time now, Checkpoint& checkpoint) const {

@@ -1,5 +1,5 @@
 // Course: the progress of this node's training: rounds, steps, losses and times, in this life and
-// earlier ones, and whether its goal is reached.
+// earlier ones.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace starling::gossip {
 
 class Course {
  public:
-  explicit Course(const Goal& goal) : goal_(goal) {}
+  // `epsilon`: the largest that the steps may come to; nothing: any.
+  explicit Course(std::optional<double> epsilon) : epsilon_(epsilon) {}
 
   // Begins after `round`. `before`: continues its counts; null: no earlier life.
   void begin(Time now, std::uint64_t round, const Checkpoint* before);
@@ -38,14 +39,11 @@ class Course {
   // All that was measured so far belongs to rounds that have ended.
   void end_rounds(Time now) { lived_ = lived(now); }
 
-  // Whether the goal's last round or time is reached, after `round`.
-  bool is_over(Time now, std::uint64_t round) const;
-  // Whether the evaluation of the last round reaches the goal.
-  bool is_goal_reached() const;
   // Takes no step: its steps are refused, or the last one is long ago by the time that rounds took.
   bool is_idle(Time now) const;
-  // Until the end, at the pace so far; nothing if no round or time ends the training.
-  std::optional<double> remaining_s(Time now) const;
+  // Whether the steps of one round more would bring epsilon above the limit.
+  bool is_budget_spent() const;
+  double elapsed_s(Time now) const { return before_s_ + lived_s(now); }
   // 0 before the first round.
   double rounds_per_s(Time now) const;
   // Fills in the checkpoint's counts.
@@ -64,15 +62,9 @@ class Course {
   Duration lived(Time now) const { return paused_at_.value_or(now) - begun_at_ - paused_; }
   double lived_s(Time now) const { return seconds(lived(now)); }
   void set_codec(const optim::CodecReport& report);
-  void set_steps(const optim::Stats& stats);
-  double elapsed_s(Time now) const { return before_s_ + lived_s(now); }
-  // Whether the steps of one round more would bring epsilon above the goal's.
-  bool is_budget_spent() const;
-  // REQUIRES a goal of rounds.
-  std::uint64_t last_round() const { return goal_.rounds + run_.uncounted; }
-  std::string shortfall() const;
+  void set_steps(Time now, const optim::Stats& stats);
 
-  Goal goal_;
+  std::optional<double> epsilon_;
   RunStatus run_;
   Progress progress_;
   Duration compute_{}, evaluation_{}, mix_{}, lived_{};

@@ -26,7 +26,7 @@ class Evaluations {
   // `then`: what follows the job that could evaluate the model of that round.
   bool is_due(Time now, std::uint64_t round, phases::Computing::Then then) const {
     using Then = phases::Computing::Then;
-    if (!judged_ || then == Then::finishes) return true;
+    if (!judged_ || then == Then::ends) return true;
     return then == Then::pauses ? round > *judged_
                                 : round >= *judged_ + pace_.every && now >= next_;
   }

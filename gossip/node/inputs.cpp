@@ -55,6 +55,9 @@ struct Hearing {
     if (Neighbor* neighbor = node.exchange.neighbors().find(from.sender))
       neighbor->hear_estimate(is_believed);
   }
+  void operator()(Tally& tally) const {
+    node.settlement.receive(now, from.sender, tally, std::move(payload), node.outbox);
+  }
   void operator()(Misdirected& message) const {
     node.strays.receive(now, from.sender, message, node.membership.seeds(), node.outbox);
   }
@@ -90,8 +93,9 @@ struct Handling {
   void operator()(const PauseCommand&) const { node.training.pause(); }
   void operator()(const ResumeCommand&) const { node.training.resume(); }
   void operator()(const CheckpointCommand& command) const {
-    command.fleet ? node.save_all(now) : node.saver.want();
+    command.fleet ? save_all(node, now) : node.saver.want();
   }
+  void operator()(const StopCommand& command) const { node.run_end.order(command.at_round); }
   void operator()(const Saved& saved) const { node.saver.saved(now, saved, node.outbox); }
 };
 
@@ -125,8 +129,8 @@ void Handling::hear(Message& message) const {
 
 void Handling::operator()(Trained& trained) const {
   optim::Done& done = trained.done;
-  if (done.workload) node.learn_workload(*done.workload);
-  node.donate(now, done);
+  if (done.workload) learn_workload(node, *done.workload);
+  donate(node, now, done);
   if (done.saved) node.saver.made(std::move(done.saved), node.outbox);
   if (node.trains())
     node.training.trained(now, std::move(done), node.outbox);

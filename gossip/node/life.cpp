@@ -31,9 +31,12 @@ constexpr std::array<PhaseRow, std::variant_size_v<LifePhase>> kRows = {{
     {"adopting", Phase::joining, false, kPlaces<Fetching, Ready>},
     {"resuming", Phase::joining, false, kPlaces<Ready>},
     {"ready", Phase::training, true, kPlaces<Fetching, Computing>},
-    {"computing", Phase::training, false, kPlaces<Waiting, Paused, Finished>},
+    {"computing", Phase::training, false, kPlaces<Waiting, Paused, Ending>},
     {"waiting", Phase::training, true, kPlaces<Computing>},
-    {"paused", Phase::paused, true, kPlaces<Computing>},
+    {"paused", Phase::paused, true, kPlaces<Computing, Ending>},
+    {"ending", Phase::ending, true, kPlaces<Settling>},
+    {"settling", Phase::ending, true, kPlaces<Sealing>},
+    {"sealing", Phase::ending, true, kPlaces<Finished>},
     {"finished", Phase::finished, true, {}},
 }};
 

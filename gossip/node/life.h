@@ -42,13 +42,19 @@ struct Resuming {};
 struct Ready {};
 // The trainer does the jobs of a round.
 struct Computing {
-  enum class Then { waits, pauses, finishes };
+  enum class Then { waits, pauses, ends };
   int jobs = 1;  // under way
   Then then = Then::waits;
 };
 // The offer is made; waits for vectors.
 struct Waiting {};
 struct Paused {};
+// The run is over, and no local step begins any more. The last pairs are averaged at both ends.
+struct Ending {};
+// All models become one; see Settlement.
+struct Settling {};
+// Has the model of the end. Waits until all present members have it.
+struct Sealing {};
 struct Finished {};
 
 }  // namespace phases
@@ -56,7 +62,8 @@ struct Finished {};
 using LifePhase =
     std::variant<phases::Gathering, phases::Assigning, phases::Surveying, phases::Founding,
                  phases::Fetching, phases::Adopting, phases::Resuming, phases::Ready,
-                 phases::Computing, phases::Waiting, phases::Paused, phases::Finished>;
+                 phases::Computing, phases::Waiting, phases::Paused, phases::Ending,
+                 phases::Settling, phases::Sealing, phases::Finished>;
 
 // The properties of a phase, in the order of the variant.
 struct PhaseRow {
@@ -72,7 +79,8 @@ enum class Errand {
   none,
   copy,    // of the state, for a newcomer or a checkpoint
   answer,  // a neighbour that waits for a pair, between two rounds
-  settle,  // averages the last pairs of a leaving node
+  settle,  // averages the last pairs of a node that leaves or ends
+  unite,   // for Settlement
 };
 
 class Life {

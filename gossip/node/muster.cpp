@@ -14,9 +14,9 @@ constexpr Duration kWorthSaying = std::chrono::seconds(2);  // before a missing 
 
 void Muster::count(Time now, const Roster& members, bool is_ready, bool joins) {
   if (std::exchange(version_, members.version()) != members.version()) {
-    relays_ = members.relay_count();
+    relays_ = relay_count(members);
     known_ = members.present_count() - relays_;
-    ready_ = members.ready_count();
+    ready_ = ready_count(members);
     if (known_ > most_known_) known_at_ = counted_at_ = now;
     if (ready_ > most_ready_) counted_at_ = now;
     most_known_ = std::max(most_known_, known_);

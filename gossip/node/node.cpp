@@ -33,6 +33,20 @@ bool is_alone(const NodeParts& parts, Time now) {
   return !is_relay(parts.options) && !parts.training.rest_reason(now).empty();
 }
 
+void reassign_data(NodeParts& parts) {
+  parts.training.reassign(parts.share.deal(parts.neighborhood.sharing()));
+  parts.dealt_view = parts.neighborhood.view();
+}
+
+// What keeps the node from averaging; empty: nothing known. What was wrong last counts: the
+// neighbours may leave before this node ends.
+std::string cause_of_solitude(NodeParts& parts, Time now) {
+  std::vector<std::string> causes = parts.neighborhood.warnings();
+  std::ranges::move(parts.exchange.neighbors().mute(now, parts.links, parts.members),
+                    std::back_inserter(causes));
+  return causes.empty() ? std::string() : causes.front();
+}
+
 }  // namespace
 
 NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Checkpoint> resumed)
@@ -48,7 +62,7 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       startup(options, now, life, share, resumed),
       strays(given),
       saver(given.checkpoint, now),
-      training(options, {life, exchange, links, donor, saver, budget}),
+      training(options, {life, exchange, links, donor, saver, budget, run_end, settlement}),
       fleet(given, exchange.means(), membership.extremes()),
       neighborhood(given.topology, given.schedule->is_matched) {
   gate.set_payload_limit(is_relay(options) ? kRelayedModelBytesLimit : kUnknownModelBytesLimit);
@@ -89,7 +103,7 @@ Time Node::deadline() const {
   const Time follow = parts.has_news() ? parts.neighborhood.next() : kNever;
   return std::min({parts.membership.deadline(), parts.agreement.deadline(parts.members),
                    parts.links.deadline(), parts.startup.deadline(), parts.donor.deadline(),
-                   exchange, follow, parts.training.deadline()});
+                   exchange, follow, parts.training.deadline(), parts.settlement.deadline()});
 }
 
 // Waits for the last vectors in both directions, so that no pair is averaged at one end only, which
@@ -100,7 +114,7 @@ void NodeParts::leave(Time now) {
   exchange.links_changed(now, links, members, outbox);
   exchange.tick(now, links, outbox);
   if (exit.stage == Exit::Stage::settles) {
-    if (!training.wind_up(outbox) && now < exit.until) return;
+    if (!training.closing().wind_up(outbox) && now < exit.until) return;
     exit = {Exit::Stage::saves, now + kLastSaveLimit};
   }
   saver.tick(now, outbox);
@@ -115,22 +129,23 @@ void NodeParts::end(const std::string& error) {
   outbox.put(Stopped{error});
 }
 
-void NodeParts::learn_workload(const optim::Workload& workload) {
-  training.course().set_workload(workload);
+void learn_workload(NodeParts& parts, const optim::Workload& workload) {
+  parts.training.course().set_workload(workload);
   for (const std::string& note : workload.notes)
-    if (std::ranges::find(data_notes, note) == data_notes.end())
-      outbox.event(Event::Kind::data, note);
-  data_notes = workload.notes;
+    if (std::ranges::find(parts.data_notes, note) == parts.data_notes.end())
+      parts.outbox.event(Event::Kind::data, note);
+  parts.data_notes = workload.notes;
   if (workload.payload_bytes > 0)
-    gate.set_payload_limit(std::max(workload.payload_bytes, workload.snapshot_bytes));
-  gate.set_buffers(workload.vector_bytes, workload.take_buffer);
+    parts.gate.set_payload_limit(std::max(workload.payload_bytes, workload.snapshot_bytes));
+  parts.gate.set_buffers(workload.vector_bytes, workload.take_buffer);
 }
 
-void NodeParts::donate(Time now, optim::Done& done) {
+void donate(NodeParts& parts, Time now, optim::Done& done) {
   if (done.snapshot.empty()) return;
   const std::uint64_t round =
-      done.round - std::min(done.round, training.course().run().uncounted + 1);
-  donor.made(now, round, std::move(done.snapshot), startup.workload().foundation, members, outbox);
+      done.round - std::min(done.round, parts.training.course().run().uncounted + 1);
+  parts.donor.made(now, round, std::move(done.snapshot), parts.startup.workload().foundation,
+                   parts.members, parts.outbox);
 }
 
 void NodeParts::settle(Time now) {
@@ -148,6 +163,7 @@ void NodeParts::settle(Time now) {
   links.tick(now, outbox);
   if (!has_news() && startup.may_begin(now, members, links)) start_training(now);
   exchange.links_changed(now, links, members, outbox);
+  end_watch.tick(now, outbox);
   sample(now);
   fleet.sends().add(now, outbox.sent_bytes());
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
@@ -160,6 +176,7 @@ void NodeParts::settle(Time now) {
   startup.want_snapshot(donor, outbox);
   saver.tick(now, outbox);
   if (trains()) training.follow(members);
+  settlement.tick(now, outbox);
   training.advance(now, outbox);
   for (NodeId slow : doubted) {
     membership.doubt(now, slow);
@@ -189,6 +206,11 @@ Identity::Report NodeParts::report() const {
           .norm = amount_bits(run.norm),
           .saved = saver.status().round.value_or(0),
           .save_at = saver.agreed_round(),
+          .end_at = trains() ? run_end.vote(run.uncounted) : 0,
+          .samples = options.goal.samples > 0 ? run.samples : 0,
+          .accuracy = run_end.told_accuracy(run.evaluation),
+          .held_out_loss = run_end.told_loss(run.evaluation),
+          .sealed = settlement.sealed(),
           .held = is_training ? exchange.waits().hold_ups().held() : Held{},
           .wishes = is_training && budget.chooses() ? budget.wishes() : Wishes{}};
 }
@@ -199,45 +221,41 @@ void NodeParts::start_training(Time now) {
                round > 0 ? fmt::format("training from round {}", round) : "training");
   links.forget(now, false);
   // Members may have come or gone since the startup dealt the data.
-  if (neighborhood.view() != 0 && !share.is_among(neighborhood.sharing())) reassign_data();
+  if (neighborhood.view() != 0 && !share.is_among(neighborhood.sharing())) reassign_data(*this);
+  end_watch.begin(now, round);
   training.start(now, round, outbox, before ? &*before : nullptr);
   before.reset();
 }
 
 // Agrees on a round far enough ahead for all nodes to know of it in time, but not beyond the goal:
-// nodes save their last round anyway.
-void NodeParts::save_all(Time now) {
+// nodes save at the end anyway.
+void save_all(NodeParts& parts, Time now) {
   constexpr int kSpreads = 20;
-  const Course& course = training.course();
+  const Course& course = parts.training.course();
   std::uint64_t furthest = course.run().round;
-  for (const Member* member : members.present()) furthest = std::max(furthest, member->round);
-  if (life.is_in<phases::Finished>()) return saver.agree(now, furthest);
-  const double rounds = course.rounds_per_s(now) * kSpreads * seconds(options.timing.news);
+  for (const Member* member : parts.members.present()) furthest = std::max(furthest, member->round);
+  if (parts.life.has_come_to<phases::Ending>()) return parts.saver.agree(now, furthest);
+  const double rounds = course.rounds_per_s(now) * kSpreads * seconds(parts.options.timing.news);
   const std::uint64_t target = furthest + 2 + static_cast<std::uint64_t>(rounds);
-  std::uint64_t last = options.goal.rounds;
+  std::uint64_t last = parts.options.goal.rounds;
   if (last > 0) last += course.run().uncounted;
-  saver.agree(now, last > 0 ? std::min(target, std::max(last, furthest)) : target);
+  parts.saver.agree(now, last > 0 ? std::min(target, std::max(last, furthest)) : target);
 }
 
 void NodeParts::sample(Time now) {
   if (!trains() || !fleet.is_due(now)) return;
   fleet.sample(now, training.course(), outbox.sent_bytes(), state(now) == State::degraded);
-  note_alone(now);
+  if (exchange.neighbors().has_averaged())
+    alone.clear();
+  else if (const std::string cause = cause_of_solitude(*this, now); !cause.empty())
+    alone = cause;
   if (budget.chooses() && budget.follow(wished(members)))
     outbox.event(Event::Kind::exchange, fmt::format("from the next round on {}", budget.text()));
 }
 
-// What was wrong last counts: the neighbours may leave before this node ends.
-void NodeParts::note_alone(Time now) {
-  if (exchange.neighbors().has_averaged()) return alone.clear();
-  std::vector<std::string> causes = neighborhood.warnings();
-  std::ranges::move(exchange.neighbors().mute(now, links, members), std::back_inserter(causes));
-  if (!causes.empty()) alone = causes.front();
-}
-
 void NodeParts::follow_members(Time now) {
   saver.hear(now, members, training.course().run().round);
-  saver.set_fleet(startup.workload().foundation, members.present_count() - members.relay_count());
+  saver.set_fleet(startup.workload().foundation, members.present_count() - relay_count(members));
   if (!neighborhood.follow(now, members)) gate.count("topology", "members");
   // Otherwise the peers learn only by gossip that this node is ready, and answer no hello until
   // then.
@@ -250,18 +268,16 @@ void NodeParts::follow_members(Time now) {
   links.match(neighborhood.partners());
   links.place(neighborhood.status().sites);
   exchange.links_changed(now, links, members, outbox);
-  if (trains() && dealt_view != neighborhood.view()) reassign_data();
-}
-
-void NodeParts::reassign_data() {
-  training.reassign(share.deal(neighborhood.sharing()));
-  dealt_view = neighborhood.view();
+  if (trains() && dealt_view != neighborhood.view()) reassign_data(*this);
 }
 
 State NodeParts::state(Time now) const {
   if (exit.has_begun()) return State::leaving;
   if (!trains()) return membership.search().seeds().empty() ? State::starting : State::joining;
   if (life.is_in<phases::Finished>()) return State::finished;
+  if (life.is_in<phases::Sealing>()) return State::sealing;
+  if (life.is_in<phases::Settling>()) return State::settling;
+  if (life.is_in<phases::Ending>()) return State::ending;
   if (life.is_in<phases::Paused>()) return State::paused;
   const bool is_well = !training.course().run().problem && !membership.identity().namesake() &&
                        saver.status().problem.empty() && !is_alone(*this, now);
@@ -308,6 +324,11 @@ std::vector<std::string> Node::warnings(Time now) const {
   return warnings;
 }
 
+// Behind the end of a run the estimate lags.
+static std::optional<double> consensus_distance(const NodeParts& parts) {
+  return parts.settlement.sealed() != 0 ? 0 : parts.training.course().consensus_distance();
+}
+
 Status Node::status(Time now) const {
   const NodeParts& parts = *parts_;
   const Course& course = parts.training.course();
@@ -324,6 +345,7 @@ Status Node::status(Time now) const {
   for (const std::string& warning : status.warnings) add(warning);
   status.is_alone = is_alone(parts, now);
   add(parts.training.rest_reason(now));
+  add(parts.settlement.reason());
   add(parts.agreement.remainder());
   add(parts.membership.health());
   status.hold_up = hold_up_among(parts.members.present());
@@ -338,9 +360,8 @@ Status Node::status(Time now) const {
   if (const std::string pace = parts.training.pace().reason(); !pace.empty())
     status.run.local_steps_reason += (status.run.local_steps_reason.empty() ? "" : "; ") + pace;
   status.run.codec.reason = parts.budget.encoding_reason();
-  if (parts.trains() && parts.phase() == Phase::training)
-    status.run.remaining_s = course.remaining_s(now);
-  status.consensus_distance = course.consensus_distance();
+  if (parts.trains()) status.run.end = parts.end_watch.status(now);
+  status.consensus_distance = consensus_distance(parts);
   status.members = parts.members.status(now);
   status.fleet = parts.fleet.status(now);
   status.alone = parts.alone;

@@ -15,11 +15,14 @@
 #include "gossip/members/membership.h"
 #include "gossip/node/data_share.h"
 #include "gossip/node/donor.h"
+#include "gossip/node/end_watch.h"
 #include "gossip/node/fleet_watch.h"
 #include "gossip/node/gate.h"
 #include "gossip/node/life.h"
 #include "gossip/node/neighborhood.h"
+#include "gossip/node/run_end.h"
 #include "gossip/node/saver.h"
+#include "gossip/node/settlement.h"
 #include "gossip/node/startup.h"
 #include "gossip/node/strays.h"
 #include "gossip/node/training.h"
@@ -39,17 +42,12 @@ struct Exit {
 struct NodeParts {
   NodeParts(const Options& given, Time now, std::shared_ptr<const Checkpoint> resumed);
 
-  void donate(Time now, optim::Done& done);
   void become_ready(Time now);
   void start_training(Time now);
   Identity::Report report() const;
   void sample(Time now);
-  void note_alone(Time now);
   void settle(Time now);
   void follow_members(Time now);
-  void reassign_data();
-  void learn_workload(const optim::Workload& workload);
-  void save_all(Time now);
   void leave(Time now);
   void end(const std::string& error);
   bool has_news() const { return neighborhood.has_news(members) && startup.is_expected(); }
@@ -74,7 +72,10 @@ struct NodeParts {
   ExchangeBudget budget{options.local_steps, options.encodings};
   Saver saver;
   Donor donor;
+  RunEnd run_end{options, exchange.rounds().are_related()};
+  Settlement settlement{options, {members, links, gate}};
   Training training;
+  EndWatch end_watch{options, run_end, {life, exchange, members, training.course(), settlement}};
   FleetWatch fleet;
   Neighborhood neighborhood;
   std::optional<Checkpoint> before;  // without the state; empty when no longer needed
@@ -84,5 +85,10 @@ struct NodeParts {
   std::vector<std::string> data_notes;  // notes that were reported
   Exit exit;
 };
+
+// What comes of some inputs.
+void save_all(NodeParts& parts, Time now);
+void donate(NodeParts& parts, Time now, optim::Done& done);
+void learn_workload(NodeParts& parts, const optim::Workload& workload);
 
 }  // namespace starling::gossip

@@ -10,7 +10,9 @@ std::vector<std::string> neighbors_of(const Links& links, const Roster& members,
   std::vector<std::string> names;
   for (const auto& [peer, link] : links.all()) {
     const Member* member = members.find(peer);
-    const bool is_over = !member || member->phase == Phase::finished;
+    const bool is_over =
+        !member || member->phase == Phase::finished ||
+        member->phase == Phase::paused;  // a person paused it, or its trainer is gone
     if (!is_over && (any || link.refusal.empty())) names.push_back(link.name);
   }
   return names;

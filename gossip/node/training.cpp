@@ -38,7 +38,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   const std::uint64_t completed = job.round - 1;
   Computing round;
   if (is_pause_wanted_) round.then = Computing::Then::pauses;
-  if (is_over(now, completed)) round.then = Computing::Then::finishes;
+  if (around_.end.is_over(completed, job.uncounted)) round.then = Computing::Then::ends;
   const bool goes_on = round.then == Computing::Then::waits;
   job.evaluate = !is_relay(options_) && evaluations_.is_due(now, completed, round.then);
   if (job.evaluate) evaluations_.set_judged(completed);
@@ -47,11 +47,11 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.offer = goes_on;
   exchange.write_edges(job, around_.links, around_.budget.shortening());
   job.mask_group = masks_.group();
-  const bool steps = goes_on && may_step;
+  const bool steps = goes_on && may_step && !course_.is_budget_spent();
   job.local = steps && !options_.needs.overlaps;
   job.local_steps = pace_.steps(around_.budget.steps());
   job.pace = static_cast<double>(job.local_steps) / static_cast<double>(around_.budget.steps());
-  job.save = absorb && saves(now, completed, !goes_on);
+  job.save = absorb && saves(now, completed, round.then == Computing::Then::pauses);
   optim::Job step;
   step.round = job.round;
   step.uncounted = job.uncounted;
@@ -64,11 +64,6 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
     round.jobs = 2;
   }
   around_.life.enter(now, round);
-}
-
-bool Training::is_over(Time now, std::uint64_t round) const {
-  const bool ends = company_ == Company::ended && options_.goal.is_set();
-  return ends || course_.is_over(now, round);
 }
 
 std::string Training::rest_reason(Time now) const {
@@ -85,7 +80,8 @@ bool Training::is_round_complete(Time now) {
   else if (solitude_.lets_end(now, outcome == Outcome::heard))
     return true;
   const bool rests = solitude_.is_alone() || (!is_led_ && company_ != Company::trains);
-  return rests && (is_pause_wanted_ || is_over(now, course_.run().round));
+  return rests &&
+         (is_pause_wanted_ || around_.end.is_over(course_.run().round, course_.run().uncounted));
 }
 
 // A round that a pause cut in two is not measured.
@@ -116,12 +112,17 @@ void Training::trained(Time now, optim::Done done, Outbox& out) {
   const Errand errand = around_.life.end_errand();
   Computing* const round = around_.life.in<Computing>();
   if (errand == Errand::copy || (errand == Errand::none && !round)) return;
+  if (errand == Errand::unite) {
+    around_.settlement.done(now, done, out);
+    done.problem.reset();
+  }
   exchange.note(now, done);
   under_way_.mix += done.stats.mix;
   under_way_.compute += done.stats.compute;
   if (done.evaluation) evaluations_.add(now, done.stats.evaluation);
   if (done.stats.steps > 0) under_way_.steps = done.stats.steps;
   course_.record(now, done, exchange.means(), out);
+  if (errand == Errand::unite) return;
   if (errand == Errand::answer) return exchange.answer(now, done, around_.links, out);
   if (done.is_offer) exchange.offer(now, done, around_.links, out);
   if (round && --round->jobs > 0) return;
@@ -131,24 +132,17 @@ void Training::trained(Time now, optim::Done done, Outbox& out) {
 
 void Training::end_round(Time now, Computing::Then then, Outbox& out) {
   const RunStatus& run = course_.run();
-  const bool ends = course_.is_goal_reached() && !options_.goal.trains_on;
-  if (then == Computing::Then::finishes || ends) {
+  if (then == Computing::Then::ends) {
     course_.finish(now);
-    rest(now, Finished());
-    const std::string but = run.goal_reached ? "" : ", short of the goal: " + run.shortfall;
-    out.event(Event::Kind::finished, fmt::format("finished after round {}{}", run.round, but));
+    closing_.begin(now, out);
   } else if (then == Computing::Then::pauses) {
     course_.pause(now);
-    rest(now, Paused());
+    around_.life.enter(now, Paused());
+    around_.exchange.rest(true);
     out.event(Event::Kind::paused, fmt::format("paused after round {}", run.round));
   } else {
     around_.life.enter(now, Waiting());
   }
-}
-
-void Training::rest(Time now, LifePhase phase) {
-  around_.life.enter(now, std::move(phase));
-  around_.exchange.rest(true);
 }
 
 // ---------------------------------------------------------------- between rounds
@@ -156,10 +150,15 @@ void Training::rest(Time now, LifePhase phase) {
 void Training::advance(Time now, Outbox& out) {
   const Life& life = around_.life;
   if (!life.has_come_to<Waiting>() || !life.is_free()) return;
+  if (life.has_come_to<Ending>()) closing_.advance(now, out);
+  if (!life.is_free()) return;
   if (!life.is_in<Waiting>() || solitude_.is_alone()) begin_copy(now, out);
-  if (!life.is_free() || life.is_in<Finished>()) return;
+  if (!life.is_free() || life.has_come_to<Ending>()) return;
   if (life.is_in<Paused>()) {
-    if (!is_pause_wanted_) go_on(now, out);
+    if (around_.end.is_over(course_.run().round, course_.run().uncounted))
+      closing_.begin(now, out);
+    else if (!is_pause_wanted_)
+      go_on(now, out);
   } else if (auto answer =
                  around_.exchange.begin_answer(now, around_.links, around_.budget.shortening())) {
     answer->mask_group = masks_.group();
@@ -217,22 +216,6 @@ Checkpoint Training::checkpoint_of(Time now, std::uint64_t round) const {
   course_.write(now, checkpoint);
   checkpoint.exchange = around_.exchange.memory(around_.links);
   return checkpoint;
-}
-
-bool Training::wind_up(Outbox& out) {
-  const Life& life = around_.life;
-  if (!life.has_come_to<Computing>() || life.is_in<Finished>()) return true;
-  if (!life.is_free()) return false;
-  Exchange& exchange = around_.exchange;
-  if (!exchange.sessions().has_pairs()) return exchange.sessions().is_settled();
-  optim::Job job;
-  job.round = exchange.rounds().round() + 1;
-  job.absorb = true;
-  job.ending = exchange.sessions().ending();
-  job.mask_group = masks_.group();
-  job.mix = exchange.take_pairs();
-  run(Errand::settle, std::move(job), out);
-  return false;
 }
 
 void Training::save_last(Time now, Outbox& out) {

@@ -1,8 +1,8 @@
-// Training: the order of jobs, from the first round to the goal. A round absorbs the vectors of the
-// previous round, takes local steps and offers. If the algorithm overlaps, the round offers first
-// and takes its steps while the vectors travel. Between rounds of the schedule `pairwise`, a
-// neighbour that waits gets an answer, and within those of `allreduce` all of them get means:
-// absorb, offer.
+// Training: the order of jobs, from the first round to the model with which the run ends. A round
+// absorbs the vectors of the previous round, takes local steps and offers. If the algorithm
+// overlaps, the round offers first and takes its steps while the vectors travel. Between rounds of
+// the schedule `pairwise`, a neighbour that waits gets an answer, and within those of `allreduce`
+// all of them get means: absorb, offer.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "gossip/edges/exchange.h"
 #include "gossip/edges/exchange_budget.h"
 #include "gossip/edges/links.h"
+#include "gossip/node/closing.h"
 #include "gossip/node/company.h"
 #include "gossip/node/course.h"
 #include "gossip/node/donor.h"
@@ -22,7 +23,9 @@
 #include "gossip/node/life.h"
 #include "gossip/node/mask_groups.h"
 #include "gossip/node/pace.h"
+#include "gossip/node/run_end.h"
 #include "gossip/node/saver.h"
+#include "gossip/node/settlement.h"
 #include "gossip/node/solitude.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
@@ -39,26 +42,30 @@ class Training {
     Donor& donor;            // whose copies of the state jobs make
     Saver& saver;            // decides which jobs copy the state for a checkpoint
     ExchangeBudget& budget;  // measures the rounds and says how many local steps they have
+    const RunEnd& end;       // says after which round no local step begins
+    Settlement& settlement;  // then makes all models one
   };
   Training(const Options& options, const Around& around)
       : options_(options),
         around_(around),
-        course_(is_relay(options) ? Goal() : options.goal),
+        course_(options.goal.epsilon),
         pace_(options.local_steps.pace),
         masks_(options),
         solitude_(options),
+        closing_({options, around.life, around.exchange, around.saver, around.end,
+                  around.settlement, course_, masks_}),
         evaluations_(options.evaluation) {}
 
   // Starts with the round after `round`, the round of an adopted model, or 0. `before`: continues
   // its counts; null: no earlier life. REQUIRES phase ready.
   void start(Time now, std::uint64_t round, Outbox& out, const Checkpoint* before = nullptr);
   void trained(Time now, optim::Done done, Outbox& out);
-  // Begins the next round, an answer to a neighbour, or at rest a copy of the state for a newcomer
-  // or a checkpoint, whichever may begin now.
+  // Begins the next round, an answer to a neighbour, a job of the end of the run, or at rest a copy
+  // of the state for a newcomer or a checkpoint, whichever may begin now.
   void advance(Time now, Outbox& out);
   Time deadline() const;
-  // Begins no more rounds; averages the pairs of closing edges. Returns whether it is done.
-  bool wind_up(Outbox& out);
+  // Averages the last pairs of a node that leaves.
+  Closing& closing() { return closing_; }
   // Then copies the state once more, if the saver wants a last checkpoint.
   void save_last(Time now, Outbox& out);
 
@@ -66,7 +73,7 @@ class Training {
   void pause() { is_pause_wanted_ = true; }
   void resume() { is_pause_wanted_ = false; }
   // Looks whom a round may wait for, and at the training of the others, for a relay: it ends a
-  // round only if they lead it there, and if it has a goal, it ends with them.
+  // round only if they lead it there.
   void follow(const Roster& members) {
     solitude_.follow(around_.links, members);
     if (!is_relay(options_)) return;
@@ -92,7 +99,6 @@ class Training {
     std::size_t steps = 0, shortening = 1;  // steps of this node; 0: none yet
     Duration compute{}, mix{};
   };
-  bool is_over(Time now, std::uint64_t round) const;
   bool is_round_complete(Time now);
   void begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Outbox& out);
   void begin_copy(Time now, Outbox& out);
@@ -100,7 +106,6 @@ class Training {
   void run(Errand errand, optim::Job job, Outbox& out);
   void go_on(Time now, Outbox& out);
   void end_round(Time now, phases::Computing::Then then, Outbox& out);
-  void rest(Time now, LifePhase phase);
   void measure(Time now, bool has_ended, Outbox& out);
   bool saves(Time now, std::uint64_t round, bool rests);
   Checkpoint checkpoint_of(Time now, std::uint64_t round) const;
@@ -114,6 +119,7 @@ class Training {
   bool is_pause_wanted_ = false;
   Company company_ = Company::trains;
   bool is_led_ = true;
+  Closing closing_;
   Evaluations evaluations_;
   std::shared_ptr<const optim::Shard> shard_;
   UnderWay under_way_;

@@ -60,6 +60,7 @@ std::string who(const Status& status) {
                     train = count_in(fleet, Phase::training) - silent,
                     paused = count_in(members, Phase::paused),
                     finished = count_in(members, Phase::finished),
+                    end = count_in(members, Phase::ending),
                     join = count_in(members, Phase::joining) + count_in(members, Phase::resumed),
                     relays = count_present(status.members) - all;
   if (finished == all && all > 0) return whole(all, "has finished", "have finished");
@@ -68,10 +69,13 @@ std::string who(const Status& status) {
       train > 0 && is_idle(status) ? fmt::format("none of {} takes a step", counted(all, "node"))
       : train == all ? fmt::format("{} train{}", counted(all, "node"), all == 1 ? "s" : "")
                      : fmt::format("{} of {} train", train, counted(all, "node"));
-  if (paused > 0) text += fmt::format(", {} {} paused", paused, paused == 1 ? "is" : "are");
-  if (finished > 0)
-    text += fmt::format(", {} {} finished", finished, finished == 1 ? "has" : "have");
-  if (join > 0) text += fmt::format(", {} join{}", join, join == 1 ? "s" : "");
+  const auto add = [&text](std::size_t count, std::string_view one, std::string_view many) {
+    if (count > 0) text += fmt::format(", {} {}", count, count == 1 ? one : many);
+  };
+  add(paused, "is paused", "are paused");
+  add(finished, "has finished", "have finished");
+  add(end, "ends the run", "end the run");
+  add(join, "joins", "join");
   if (relays > 0) text += ", " + counted(relays, "relay");
   return text;
 }
@@ -100,12 +104,17 @@ std::vector<std::string> clauses(const Status& status) {
                                       : std::string_view()));
   if (const auto& accuracy = spread(status, Quantity::accuracy))
     clauses.push_back(fmt::format("accuracy {:.1f} %", 100 * accuracy->mean));
-  if (status.fleet.distance && !status.is_alone && status.alone.empty() && !is_idle(status) &&
-      count_present(agreeing(status)) > 1)
+  const bool has_ended = status.run.end.model != 0;
+  if (status.fleet.distance && !has_ended && !status.is_alone && status.alone.empty() &&
+      !is_idle(status) && count_present(agreeing(status)) > 1)
     clauses.push_back(
         fmt::format("models within {} of their mean", percent(*status.fleet.distance)));
-  if (status.run.remaining_s)
-    clauses.push_back(fmt::format("done in about {}", duration(*status.run.remaining_s)));
+  if (has_ended)
+    clauses.push_back(
+        fmt::format("one model, {:016x}, of {}", status.run.end.model,
+                    counted(static_cast<std::size_t>(status.run.end.models), "node")));
+  else if (status.run.end.remaining_s)
+    clauses.push_back(fmt::format("done in about {}", duration(*status.run.end.remaining_s)));
   return clauses;
 }
 

@@ -37,9 +37,11 @@ struct MembersSummary {
 };
 
 struct GoalSummary {
-  bool reached = false;     // by all nodes
-  std::string reason = {};  // why the run ended
-  std::uint64_t round = 0;  // the highest
+  bool reached = false;
+  std::string reason = {};   // why the run ended
+  std::uint64_t round = 0;   // the highest
+  std::string model = {};    // content hash of that with which it ended; empty: with none
+  std::uint64_t models = 0;  // for so many nodes it stands
   Goal wanted = {};
 };
 

@@ -51,12 +51,17 @@ void fields(auto& a, Like<Member> auto& x) {
   a.endpoint(x.http);
   a.number(x.incarnation, kIncarnationLimit - 1);
   a.number(x.version, kVersionLimit - 1);
-  a.choice(x.phase, Phase::resumed);
+  a.choice(x.phase, Phase::ending);
   a.number(x.round, kRoundLimit);
   a.real(x.loss);
   a.number(x.norm, kAmountMost);
   a.number(x.saved, kRoundLimit);
   a.number(x.save_at, kRoundLimit);
+  a.number(x.end_at, kRoundLimit);
+  a.number(x.samples, kAnyNumber);
+  a.number(x.accuracy, kAmountMost);
+  a.number(x.held_out_loss, kAmountMost);
+  a.number(x.sealed, kAnyNumber);
   a.number(x.agreement, kAnyNumber);
   a.id(x.held.by);
   a.number(x.held.percent, kPercentLimit);
@@ -200,6 +205,13 @@ void fields(auto& a, Like<Round> auto& x) {
   a.number(x.reach, kAmountMost);
   a.floats(x.flow, kEstimateLimit);
   a.floats(x.estimate, kEstimateLimit);
+}
+
+void fields(auto& a, Like<Tally> auto& x) {
+  a.choice(x.kind, Tally::Kind::model);
+  a.number(x.epoch, kRoundLimit);
+  a.id(x.root);
+  a.number(x.models, kMembersLimit);
 }
 
 }  // namespace starling::gossip

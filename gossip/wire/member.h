@@ -11,8 +11,9 @@
 
 namespace starling::gossip {
 
-// resumed: the node has a model of an earlier life, and waits to begin with it.
-enum class Phase : std::uint8_t { joining, training, paused, finished, left, resumed };
+// resumed: the node has a model of an earlier life, and waits to begin with it. ending: its rounds
+// are over, and it agrees with the others on one model; finished: all present members have it.
+enum class Phase : std::uint8_t { joining, training, paused, finished, left, resumed, ending };
 
 // relay: a node without data; it averages with its neighbours as others do, and takes no steps.
 enum class Role : std::uint8_t { trainer, relay };
@@ -59,8 +60,14 @@ struct Member {
   double loss = 0;
   // ||x|| of its model lately, as amount_bits() gives it; 0: not known.
   std::uint64_t norm = 0;
-  std::uint64_t saved = 0;      // the round of its newest checkpoint; 0: none
-  std::uint64_t save_at = 0;    // the agreed round after which all nodes save; 0: none
+  std::uint64_t saved = 0;    // the round of its newest checkpoint; 0: none
+  std::uint64_t save_at = 0;  // the agreed round after which all nodes save; 0: none
+  // ---- the end of the run; see node/run_end.h
+  std::uint64_t end_at = 0;  // the round after which this node wants all to end; 0: none
+  // What goals are judged by: samples seen, and the last evaluation, as amount_bits() gives it. 0:
+  // not known, or no goal needs it.
+  std::uint64_t samples = 0, accuracy = 0, held_out_loss = 0;
+  std::uint64_t sealed = 0;     // content hash of the model that it ended with; 0: none yet
   std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
   Held held = {};
   Wishes wishes = {};
@@ -75,6 +82,10 @@ struct Member {
 // Whether nobody can dial the member, as behind a NAT; it dials the others.
 inline bool is_hidden(const Member& member) {
   return member.control.port == 0 || member.is_unreachable;
+}
+// Whether its rounds are over.
+inline bool has_ended(const Member& member) {
+  return member.phase == Phase::ending || member.phase == Phase::finished;
 }
 inline bool is_relay(const Member& member) {
   return member.role == Role::relay;

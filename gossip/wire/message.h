@@ -218,8 +218,28 @@ struct Round {
   std::vector<float> flow = {}, estimate = {};
 };
 
-using Body = std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round,
-                          Table, Probe, Misdirected, Terms, Estimate, Revoked, DialBack, Digest>;
+// All models become one at the end of a run, by a sum along a tree of edges; see
+// node/settlement.h. `epoch` and `root` name the sum: the later epoch counts, and of one epoch the
+// root of the higher rank.
+struct Tally {
+  static constexpr MessageKind kKind{16, "tally", Plane::bulk};
+  enum class Kind : std::uint8_t {
+    call,       // the sender takes part in that sum, and wants what the receiver adds, or the model
+    busy,       // the sender's part comes later
+    elsewhere,  // the sender's part goes to another node
+    part,       // the payload is the mean of so many models, to be added by the receiver
+    model,      // the payload is the model with which the run ends
+  };
+  Kind kind = Kind::call;
+  std::uint64_t epoch = 0;  // 0: none, the sender wants the model
+  NodeId root = {};
+  // Whose mean the payload is; of a call to the node that is to add it, the sender's part.
+  std::uint64_t models = 0;
+};
+
+using Body =
+    std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round, Table, Probe,
+                 Misdirected, Terms, Estimate, Revoked, DialBack, Digest, Tally>;
 
 // The rumors that a message carries; null: its kind carries none.
 inline std::vector<Rumor>* rumors_in(Body& body) {

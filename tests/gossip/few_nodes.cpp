@@ -43,6 +43,8 @@ optim::Done answer_to(const optim::Job& job, const CannedTrainer& trainer,
     for (const std::uint64_t edge : job.edges)
       done.edge_offers.push_back({edge, payload_of(trainer.bytes)});
   if (job.snapshot) done.snapshot = payload_of(trainer.bytes);
+  if (job.tally) done.tally = payload_of(trainer.bytes);
+  if (job.seal) done.sealed = 7;
   done.stats.steps = job.local ? 1 : 0;
   done.stats.learning_rate = 0.1;
   if (job.evaluate) done.evaluation.emplace().round = job.round - 1;

@@ -18,6 +18,11 @@ inline gossip::Member sample_member(const std::string& name) {
           .phase = gossip::Phase::training,
           .round = 12,
           .loss = 0.25,
+          .end_at = 600,
+          .samples = 1ULL << 40,
+          .accuracy = 1,
+          .held_out_loss = gossip::kAmountMost,
+          .sealed = ~0ULL,
           .agreement = ~0ULL};
 }
 
@@ -53,6 +58,8 @@ inline std::vector<gossip::Body> sample_bodies() {
                    {node_id("b"), 1ULL << 40, std::string(300, '\0'), std::string(64, '\7')}}},
           SnapshotRequest{sample_member("node-4")},
           Snapshot{},
+          Tally{},
+          Tally{Tally::Kind::model, 1ULL << 40, node_id("node-1"), 16},
           Snapshot{.round = 9, .foundation = "abc"},
           Round{},
           Round{.epoch = 4,

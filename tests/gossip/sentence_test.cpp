@@ -57,7 +57,7 @@ TEST_CASE("A fleet that trains is one sentence") {
   Status status = fleet_of(16);
   set_loss(status, 0.1422, -0.3);
   status.fleet.distance = 0.011;
-  status.run.remaining_s = 250;
+  status.run.end.remaining_s = 250;
   CHECK(said(status) ==
         "16 nodes train, loss 0.1422 falling, models within 1.1 % of their mean, "
         "done in about 4 min");

@@ -20,7 +20,9 @@ struct Trainee : Party {
         exchange(options),
         budget(steps, {}),
         saver({}, now),
-        training(options, {life, exchange, links, donor, saver, budget}) {
+        end(options, exchange.rounds().are_related()),
+        settlement(options, {membership.roster(), links, gate}),
+        training(options, {life, exchange, links, donor, saver, budget, end, settlement}) {
     for (const LifePhase& phase : {LifePhase(phases::Assigning()), LifePhase(phases::Fetching()),
                                    LifePhase(phases::Ready())})
       life.enter(now, phase);
@@ -53,7 +55,30 @@ struct Trainee : Party {
     return done;
   }
   void trained(optim::Done done) { training.trained(now, std::move(done), outbox); }
-  void advance() { training.advance(now, outbox); }
+  void advance() {
+    const RunStatus& run = training.course().run();
+    end.judge({.round = run.round,
+               .evaluation = run.evaluation,
+               .is_budget_spent = training.course().is_budget_spent()},
+              membership.roster(), exchange.neighbors());
+    settlement.tick(now, outbox);
+    training.advance(now, outbox);
+  }
+  // To the end of the run, whose last round has been trained. Gives its last jobs.
+  std::vector<optim::Job> finish() {
+    std::vector<optim::Job> all = jobs();
+    while (!life.is_in<phases::Finished>()) {
+      advance();
+      for (const optim::Job& job : jobs()) {
+        all.push_back(job);
+        optim::Done done = answer(job);
+        if (job.tally) done.tally = Payload::copy_of(std::vector<std::byte>(8));
+        if (job.seal) done.sealed = 7;
+        trained(std::move(done));
+      }
+    }
+    return all;
+  }
   // Answers jobs until `round` is the one under way; returns its job.
   optim::Job go_on_to(std::uint64_t round) {
     optim::Job next = job();
@@ -71,6 +96,9 @@ struct Trainee : Party {
   Donor donor;
   ExchangeBudget budget;
   Saver saver;
+  RunEnd end;
+  Gate gate{1, node_id("node-1")};
+  Settlement settlement;
   Training training;
   std::vector<Event> events;
   std::vector<std::uint64_t> rounds;  // of the points of progress
@@ -257,7 +285,7 @@ TEST_CASE("The time of training is that of its rounds without pauses") {
   node.now += 60s;
   node.training.resume();
   node.advance();
-  while (!node.life.is_in<phases::Finished>()) take_round();
+  while (!node.life.has_come_to<phases::Ending>()) take_round();
   const Duration whole = node.training.course().lived();
   node.now += 60s;
   CHECK(node.training.course().lived() == whole);
@@ -273,11 +301,25 @@ TEST_CASE("The last round absorbs and neither steps nor offers") {
   CHECK_FALSE(job.local);
   CHECK_FALSE(job.offer);
   node.trained(Trainee::answer(job));
-  CHECK(node.life.is_in<phases::Finished>());
+  CHECK(node.life.is_in<phases::Ending>());
   CHECK(node.training.course().run().round == 3);
-  node.advance();
-  CHECK(node.jobs().empty());
+  for (const optim::Job& last : node.finish()) CHECK_FALSE(last.local);
+  CHECK(node.training.course().run().round == 3);
   CHECK(node.training.deadline() == kNever);
+}
+
+TEST_CASE("A node that is alone ends with its own model and evaluates it on all samples") {
+  Trainee node(options_with({.rounds = 1}));
+  node.start();
+  node.trained(Trainee::answer(node.go_on_to(2)));
+  const std::vector<optim::Job> last = node.finish();
+  REQUIRE(last.size() == 2);
+  CHECK(last[0].tally);
+  CHECK(last[1].seal);
+  CHECK(last[1].whole);
+  CHECK(last[1].evaluate);
+  CHECK(node.settlement.sealed() == 7);
+  CHECK(node.settlement.models() == 1);
 }
 
 TEST_CASE("Each whole round makes one point of progress") {
@@ -298,36 +340,17 @@ TEST_CASE("A goal that an evaluation reaches ends the training and a miss is nam
     optim::Done done = Trainee::answer(first);
     done.evaluation->loss = loss;
     node.trained(std::move(done));
+    node.advance();
+    optim::Done last = Trainee::answer(node.job());
+    REQUIRE(last.evaluation);
+    last.evaluation->loss = loss;
+    node.trained(std::move(last));
+    REQUIRE(node.life.is_in<phases::Ending>());
+    node.advance();
     const bool is_reached = loss < 0.2;
-    CHECK(node.life.is_in<phases::Finished>() == is_reached);
-    if (!is_reached) {
-      node.advance();
-      optim::Done last = Trainee::answer(node.job());
-      last.evaluation->loss = loss;
-      node.trained(std::move(last));
-    }
-    REQUIRE(node.life.is_in<phases::Finished>());
-    CHECK(node.training.course().run().goal_reached == is_reached);
-    CHECK(node.training.course().run().shortfall ==
-          (is_reached ? "" : "loss 0.9 is above stop.loss = 0.2"));
+    CHECK(node.end.shortfall(node.training.course().run().evaluation) ==
+          (is_reached ? "" : "stop.loss = 0.2 is not reached: held-out loss 0.9"));
   }
-}
-
-TEST_CASE("A node that trains on after its goal judges the goal and goes on") {
-  Trainee node(options_with({.rounds = 2, .loss = 0.2, .trains_on = true}));
-  node.start();
-  optim::Job job = node.job();
-  for (bool is_last = false; !is_last; job = is_last ? job : node.job()) {
-    CHECK(job.target.loss == 0.2);
-    is_last = job.round == 3;
-    CHECK(job.whole == is_last);
-    optim::Done done = Trainee::answer(job);
-    if (done.evaluation) done.evaluation->loss = 0.1;
-    node.trained(std::move(done));
-    CHECK(node.life.is_in<phases::Finished>() == is_last);
-    if (!is_last) node.advance();
-  }
-  CHECK(node.training.course().run().goal_reached);
 }
 
 TEST_CASE("A refused step is reported once and stays a problem until a step is taken") {
@@ -384,8 +407,7 @@ TEST_CASE("A wanted snapshot comes with the next job and after the end with one 
       node.trained(Trainee::answer(job));
       node.advance();
       node.trained(Trainee::answer(node.job()));
-      REQUIRE(node.life.is_in<phases::Finished>());
-      node.jobs();
+      node.finish();
     }
     node.donor.asked(node.now, node_id("node-2"), node.membership.roster(), node.outbox);
     if (!is_over) {
@@ -406,10 +428,10 @@ TEST_CASE("A node that winds up begins no round and waits for the job under way"
   Trainee node;
   node.start();
   const optim::Job job = node.job();
-  CHECK_FALSE(node.training.wind_up(node.outbox));
+  CHECK_FALSE(node.training.closing().wind_up(node.outbox));
   node.trained(Trainee::answer(job));
   node.jobs();
-  CHECK(node.training.wind_up(node.outbox));
+  CHECK(node.training.closing().wind_up(node.outbox));
   CHECK(node.jobs().empty());
 }
 
@@ -438,7 +460,7 @@ TEST_CASE("A node finishes before the round that would spend more than its epsil
   Trainee node(options_with({.epsilon = 2}));
   node.start();
   for (const double coming : {1.2, 1.7, 2.1}) {
-    CHECK_FALSE(node.life.is_in<phases::Finished>());
+    CHECK_FALSE(node.life.has_come_to<phases::Ending>());
     const optim::Job job = node.job();
     REQUIRE(job.local);
     optim::Done done = Trainee::answer(job);
@@ -449,20 +471,7 @@ TEST_CASE("A node finishes before the round that would spend more than its epsil
   const optim::Job last = node.job();
   CHECK_FALSE(last.local);
   node.trained(Trainee::answer(last));
-  CHECK(node.life.is_in<phases::Finished>());
-  CHECK(node.training.course().run().goal_reached);
-}
-
-TEST_CASE("A node whose epsilon has no bound spends nothing of its budget") {
-  Trainee node(options_with({.epsilon = 2}));
-  node.start();
-  optim::Done done = Trainee::answer(node.job());
-  done.stats.privacy = optim::PrivacySpent{};
-  node.trained(std::move(done));
-  node.advance();
-  node.trained(Trainee::answer(node.job()));
-  REQUIRE(node.life.is_in<phases::Finished>());
-  CHECK(node.training.course().run().shortfall.find("no epsilon bounds") != std::string::npos);
+  CHECK(node.life.is_in<phases::Ending>());
 }
 
 TEST_CASE("A node is idle while its steps are refused or none comes for several rounds") {
@@ -479,7 +488,7 @@ TEST_CASE("A node is idle while its steps are refused or none comes for several 
     node.trained(std::move(done));
     node.advance();
   };
-  CHECK_FALSE(is_idle(1h));  // the first may take as long as it likes
+  CHECK_FALSE(is_idle(1h));
   for (int k = 0; k < 10; ++k) take_round(1, {});
   CHECK_FALSE(is_idle(10s));
   CHECK(is_idle(60s));

@@ -128,6 +128,11 @@ std::string Wording::of(const std::string& from, const std::string& to, const Me
   }
   if (const auto* snapshot = std::get_if<Snapshot>(&body))
     return kind + field("round", snapshot->round);
+  if (const auto* tally = std::get_if<Tally>(&body)) {
+    constexpr std::array kKinds = {"call", "busy", "elsewhere", "part", "model"};
+    return fmt::format("{} {}", kind, kKinds.at(static_cast<std::size_t>(tally->kind))) +
+           field("epoch", tally->epoch) + field("models", tally->models);
+  }
   if (const auto* surveys = std::get_if<Surveys>(&body))
     return kind + field("held", surveys->held.size()) + field("brings", surveys->surveys.size());
   return kind;
@@ -141,6 +146,8 @@ std::string Wording::of(const std::string& node, const optim::Job& job) {
     text += fmt::format(" {}*{:.4g}{}", name(term.peer), term.weight, is_late ? "(late)" : "");
   }
   if (job.offer) offers_[node] = {job.round, nullptr};
+  if (job.tally) text += fmt::format(" tally={}", job.tally->size());
+  text += flag("seal", job.seal.has_value());
   text += flag("snapshot", job.snapshot) + flag("evaluate", job.evaluate);
   text += flag("local", job.local) + flag("offer", job.offer);
   if (job.shard) text += field("shard-of", job.shard->members.size());

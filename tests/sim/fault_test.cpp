@@ -338,15 +338,21 @@ std::pair<std::vector<double>, double> mean_after(std::uint64_t rounds) {
   options.base.expect = 8;
   options.base.goal.rounds = rounds;
   Cluster cluster(options, training);
+  // As the last round left them, before they become one.
+  std::vector<std::vector<double>> models(8);
+  cluster.world.observe([&](std::size_t node, const gossip::Output& output) {
+    const auto* event = std::get_if<gossip::Event>(&output);
+    if (event && event->kind == gossip::Event::Kind::ending)
+      models[node] = cluster.world.trainer(node).parameters();
+  });
   cluster.start_all();
   cluster.world.run_until(Time(30s));
   std::vector<double> mean(10);
-  for (std::size_t node = 0; node < 8; ++node)
-    for (std::size_t k = 0; k < mean.size(); ++k)
-      mean[k] += cluster.world.trainer(node).parameters()[k] / 8;
+  for (const std::vector<double>& model : models)
+    for (std::size_t k = 0; k < mean.size(); ++k) mean[k] += model.at(k) / 8;
   double farthest = 0;
-  for (std::size_t node = 0; node < 8; ++node)
-    farthest = std::max(farthest, distance(cluster.world.trainer(node).parameters(), mean));
+  for (const std::vector<double>& model : models)
+    farthest = std::max(farthest, distance(model, mean));
   return {mean, farthest};
 }
 

@@ -78,7 +78,7 @@ TEST_CASE("Masked slices give what plain slices give by every algorithm") {
     if (!way.schedule->is_in_slices) continue;
     CAPTURE(way.name);
     const Models masked = result_of({.way = way, .is_masked = true}).models;
-    CHECK(largest_difference(masked, result_of({.way = way}).models) < 1e-7);
+    CHECK(largest_difference(masked, result_of({.way = way, .sums_models = false}).models) < 1e-7);
     for (const auto& model : masked) CHECK(std::abs(model[0]) > 1e-3);
   }
 }

@@ -74,33 +74,6 @@ TEST_CASE("What a node learns does not depend on pauses to the last bit") {
   }
 }
 
-// It stays, as with stop.stay, for those who ask for its model.
-TEST_CASE("No round waits for a node that has finished before the others") {
-  for (const char* algorithm : {"dpsgd", "ed", "gt", "admm"}) {
-    CAPTURE(algorithm);
-    Cluster cluster = cluster_with(algorithm, 9, 9);
-    gossip::Options first = sim::node_options(cluster.world.options(), 4);
-    first.goal.rounds = 60;
-    for (std::size_t node = 0; node < 9; ++node)
-      node == 4 ? cluster.world.start(node, first) : cluster.world.start(node);
-    const auto has_finished = [&] {
-      return cluster.world.status(4).state == gossip::State::finished;
-    };
-    REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 10; }, 60s));
-    const std::uint64_t rounds_of_all = rounds_within(cluster, 0, 200ms);
-    REQUIRE(cluster.comes_true(has_finished, 60s));
-    CHECK(rounds_within(cluster, 0, 2s) > rounds_of_all * 8);
-    cluster.world.run_until(cluster.world.now() + full_or(120s, 5s));
-    for (std::size_t node = 0; node < 9; ++node) {
-      double most = 0;
-      for (const double number : cluster.world.trainer(node).parameters())
-        most = std::max(most, std::abs(number));
-      CHECK(most < 10);
-    }
-    expect_no_violation(cluster);
-  }
-}
-
 TEST_CASE("A paused node trains no further and no round waits for it") {
   for (const char* algorithm : {"dpsgd", "ed", "adpsgd", "dpsgd-pipelined"}) {
     CAPTURE(algorithm);

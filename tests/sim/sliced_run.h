@@ -22,6 +22,7 @@ struct SlicedRun {
   LegalWay way = sliced_way("dpsgd");
   bool is_masked = false;  // by keys, which plain ones do without
   std::size_t numbers = 7;
+  bool sums_models = true;  // at the end; never behind masks
 };
 
 struct SlicedResult {
@@ -35,6 +36,7 @@ inline SlicedResult result_of(const SlicedRun& run) {
   sim::Options options = masked_world(kSlicedNodes, run.way, training);
   options.has_keys = run.is_masked;
   options.base.goal.rounds = kSlicedRounds;
+  options.base.needs.sums_models = run.sums_models && !run.is_masked;
   const ReferenceShape shape{.n = kSlicedNodes, .d = run.numbers};
   Cluster cluster(options, run.is_masked ? masked_trainers(training, options.seed, shape)
                                          : reference_trainers(training, shape));

@@ -222,35 +222,6 @@ TEST_CASE("Every exact way of averaging ends in the optimum of the weights with 
     }
 }
 
-// It stays, as with stop.stay. A flow that it left on an edge would go on to pull its neighbour.
-TEST_CASE("Those that train on end in their own optimum after one of them has finished") {
-  const ReferenceShape shape{.n = 5, .d = 4};
-  const std::vector<double> optimum = reference_optimum(shape, {0, 1, 3, 4});
-  for (const char* codec : all_or_first<const char*>(1, {"f64", "i4"}))
-    for (const LegalWay& way : legal_ways()) {
-      optim::Options training = reference_training(.05);
-      training.algorithm = way.algorithm;
-      training.codec = optim::wire_form_named(codec);
-      if (!way.algorithm->is_exact || !allows(way, training.codec)) continue;
-      CAPTURE(way.name);
-      CAPTURE(std::string(codec));
-      sim::Options options = reference_world(5, Kind::ring, training);
-      options.base.expect = 5;
-      options.base.schedule = way.schedule;
-      options.base.quorum = way.quorum;
-      options.network.loss = .1;
-      gossip::Options first = sim::node_options(options, 2);
-      first.goal.rounds = 60;
-      Cluster cluster(options, reference_trainers(training, shape));
-      for (const std::size_t node : {0U, 1U, 2U, 3U, 4U})
-        node == 2 ? cluster.world.start(node, first) : cluster.world.start(node);
-      cluster.world.run_until(Time(2s));
-      const auto have_ended = [&] { return error_of(cluster, optimum, 2) < 1e-8; };
-      if (tries_full()) CHECK(cluster.comes_true(have_ended, 600s));
-      if (tries_full()) CHECK(cluster.world.status(2).state == gossip::State::finished);
-    }
-}
-
 TEST_CASE("Equal nodes keep their pace") {
   const optim::Options training = reference_training(.05);
   sim::Options options = reference_world(5, Kind::ring, training);

@@ -1,0 +1,95 @@
+#include "gossip/node/closing.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace starling::gossip {
+namespace {
+
+using namespace phases;
+
+// How long the end waits until both ends of every edge have averaged the same pairs. Larger: a node
+// beside a dead neighbour ends later. Smaller: where much is lost, the mean of the fleet changes.
+constexpr Duration kPairsLimit = std::chrono::seconds(3);
+
+}  // namespace
+
+void Closing::begin(Time now, Outbox& out) {
+  around_.life.enter(now, Ending());
+  around_.exchange.rest(true);
+  around_.exchange.sessions().close_all(now, out);
+  out.event(Event::Kind::ending, fmt::format("the run ends after round {}: {}",
+                                             around_.course.run().round, around_.end.reason()));
+}
+
+void Closing::advance(Time now, Outbox& out) {
+  Life& life = around_.life;
+  Settlement& settlement = around_.settlement;
+  if (life.is_in<Ending>()) {
+    const bool is_settled = average_last_pairs(out) || now >= life.since() + kPairsLimit;
+    if (!is_settled || !life.is_free()) return;
+    life.enter(now, Settling());
+    settlement.begin(now);
+  }
+  if (auto job = settlement.take_job()) return run(Errand::unite, *std::move(job), out);
+  const bool has_ended = settlement.sealed() != 0 || !settlement.problem().empty();
+  if (life.is_in<Settling>() && has_ended) life.enter(now, Sealing());
+  if (!life.is_in<Sealing>() || !settlement.is_over(now)) return;
+  life.enter(now, Finished());
+  around_.saver.want();
+  out.event(Event::Kind::finished,
+            settlement.sealed() == 0
+                ? settlement.problem()
+                : fmt::format("finished with the model {:016x} of {} node{}", settlement.sealed(),
+                              settlement.models(), settlement.models() == 1 ? "" : "s"));
+  out.put(MayEnd{});
+}
+
+// The evaluation is of the model with which the run ends.
+void Closing::run(Errand errand, optim::Job job, Outbox& out) {
+  if (job.round == 0) job.round = around_.course.run().round + 1;
+  if (job.seal) {
+    job.seal->within = distance_within();
+    job.evaluate = job.whole = !is_relay(around_.options);
+  }
+  around_.life.run(errand);
+  out.train(std::move(job));
+}
+
+// How far the model of the end may lie from this node's: some times as far as neighbours' models
+// lay, and as the mean of all was estimated to lie. Larger: a false model may be farther. Smaller:
+// a node at the end of a long path refuses the mean.
+double Closing::distance_within() const {
+  constexpr double kTimes = 8, kRounding = 1e-5;
+  const Course& course = around_.course;
+  double farthest = course.consensus_distance().value_or(0) * course.run().norm;
+  for (const auto& [id, neighbor] : around_.exchange.neighbors().all())
+    farthest = std::max(farthest, neighbor.status.distance.value_or(0));
+  if (farthest == 0) return std::numeric_limits<double>::infinity();
+  return kTimes * farthest + kRounding * course.run().norm;
+}
+
+bool Closing::wind_up(Outbox& out) {
+  const Life& life = around_.life;
+  if (!life.has_come_to<Computing>() || life.has_come_to<Settling>()) return true;
+  return life.is_free() && average_last_pairs(out);
+}
+
+// Whether nothing is left to average.
+bool Closing::average_last_pairs(Outbox& out) {
+  Exchange& exchange = around_.exchange;
+  if (!exchange.sessions().has_pairs()) return exchange.sessions().is_settled();
+  optim::Job job;
+  if (!around_.life.has_come_to<Ending>()) job.round = exchange.rounds().round() + 1;
+  job.absorb = true;
+  job.ending = exchange.sessions().ending();
+  job.mask_group = around_.masks.group();
+  job.mix = exchange.take_pairs();
+  run(Errand::settle, std::move(job), out);
+  return false;
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,194 @@
+#include "gossip/node/run_end.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace starling::gossip {
+namespace {
+
+// News are told so many times before every node knows of an end that is set for later.
+constexpr double kSpreads = 5;
+// A gain of the fleet's held-out loss, relative. Smaller: noise puts off the end by stop.patience.
+constexpr double kGain = 1e-4;
+
+// The mean of the values without the `liars` highest and lowest ones, or the worst of those. Fewer
+// are left out where nothing would be left.
+std::optional<double> judged(std::vector<double> values, std::size_t liars, GoalOf of,
+                             bool is_high_good) {
+  if (values.empty()) return std::nullopt;
+  std::ranges::sort(values);
+  const std::size_t out = std::min(liars, (values.size() - 1) / 2);
+  if (of == GoalOf::worst) return is_high_good ? values[out] : values[values.size() - 1 - out];
+  double sum = 0;
+  for (std::size_t k = out; k < values.size() - out; ++k) sum += values[k];
+  return sum / static_cast<double>(values.size() - 2 * out);
+}
+
+// Whether this node has neighbours, and the rounds of all of them are over: it goes on with nobody.
+bool have_ended(const Roster& members, const Neighbors& neighbors) {
+  std::size_t count = 0;
+  for (const auto& [peer, neighbor] : neighbors.all()) {
+    const Member* member = members.find(peer);
+    if (member && !has_ended(*member)) return false;
+    count += member != nullptr;
+  }
+  return count > 0;
+}
+
+std::uint64_t told_amount(double value) {
+  return std::isfinite(value) ? std::max<std::uint64_t>(1, amount_bits(std::max(value, 0.0)))
+                              : kAmountMost;
+}
+
+}  // namespace
+
+std::size_t votes_needed(std::size_t members, std::size_t liars) {
+  const std::size_t honest = members - std::min(members, liars);
+  return std::max<std::size_t>(1, std::min(liars + 1, honest));
+}
+
+std::vector<const Member*> parties(const Roster& members) {
+  std::vector<const Member*> parties = members.ready();
+  std::erase_if(parties, [&](const Member* member) {
+    return !members.agrees(*member) || member->phase == Phase::resumed;
+  });
+  if (std::ranges::find(parties, &members.own()) == parties.end())
+    parties.push_back(&members.own());
+  return parties;
+}
+
+std::uint64_t RunEnd::told_accuracy(const Evaluation& own) const {
+  return options_.goal.accuracy && own && own->accuracy ? told_amount(*own->accuracy) : 0;
+}
+
+std::uint64_t RunEnd::told_loss(const Evaluation& own) const {
+  const Goal& goal = options_.goal;
+  return (goal.loss || goal.patience > 0) && own ? told_amount(own->loss) : 0;
+}
+
+void RunEnd::judge(const Own& own, const Roster& members, const Neighbors& neighbors) {
+  if (reason_.empty()) see(own, members, neighbors);
+  vote_for(own, members);
+  count_votes(own, members, neighbors);
+}
+
+// A neighbour's round is known from its messages before its record tells it.
+void RunEnd::see(const Own& own, const Roster& members, const Neighbors& neighbors) {
+  std::vector<double> rounds, samples, accuracies, losses;
+  for (const Member* member : parties(members)) {
+    if (is_relay(*member)) continue;
+    const bool is_self = member->id == members.self();
+    const auto near = neighbors.all().find(member->id);
+    const std::uint64_t heard = near == neighbors.all().end() ? 0 : near->second.round;
+    rounds.push_back(static_cast<double>(is_self ? own.round : std::max(member->round, heard)));
+    samples.push_back(static_cast<double>(is_self ? own.samples : member->samples));
+    const std::uint64_t accuracy = is_self ? told_accuracy(own.evaluation) : member->accuracy;
+    const std::uint64_t loss = is_self ? told_loss(own.evaluation) : member->held_out_loss;
+    if (accuracy > 0) accuracies.push_back(amount_of(accuracy));
+    if (loss > 0) losses.push_back(amount_of(loss));
+  }
+  const std::size_t liars = options_.needs.liars;
+  const Goal& goal = options_.goal;
+  const auto counted = static_cast<double>(own.round - std::min(own.round, own.uncounted));
+  progress_.rounds = in_step_ ? counted : judged(rounds, liars, GoalOf::mean, true).value_or(0);
+  progress_.seconds = own.seconds;
+  progress_.samples =
+      judged(samples, liars, GoalOf::mean, true).value_or(0) * static_cast<double>(samples.size());
+  progress_.accuracy = judged(accuracies, liars, goal.of, true);
+  progress_.loss = judged(losses, liars, goal.of, false);
+  progress_.is_budget_spent = own.is_budget_spent;
+  count_gain(own);
+}
+
+void RunEnd::count_gain(const Own& own) {
+  if (!own.evaluation || own.evaluation->round == judged_round_ || !progress_.loss) return;
+  judged_round_ = own.evaluation->round;
+  const bool gains = !least_loss_ || *progress_.loss < *least_loss_ * (1 - kGain);
+  progress_.stale_evaluations = gains ? 0 : progress_.stale_evaluations + 1;
+  if (gains) least_loss_ = progress_.loss;
+}
+
+void RunEnd::vote_for(const Own& own, const Roster& members) {
+  if (!reason_.empty()) return;
+  const Goal& goal = options_.goal;
+  vote_ = vote(own.uncounted);
+  const GoalRow* row = reached_goal(goal, progress_);
+  if (!row && !ordered_) return;
+  const bool is_due = row && in_step_ && row->key == "stop.rounds";
+  const std::uint64_t now = in_step_ ? soon(own, members) : std::max<std::uint64_t>(1, own.round);
+  const std::uint64_t wanted = row || *ordered_ == kSoon ? now : *ordered_;
+  if (!is_due) vote_ = vote_ == 0 ? wanted : std::min(vote_, wanted);
+  is_target_met_ = row && !row->is_limit;
+  reason_ = row ? fmt::format("{} ({})", row->words(row->come_to(progress_).value_or(0)), row->key)
+                : "stopped by hand";
+}
+
+std::uint64_t RunEnd::vote(std::uint64_t uncounted) const {
+  const bool is_of_rounds = reason_.empty() && in_step_ && options_.goal.rounds > 0;
+  return is_of_rounds ? options_.goal.rounds + uncounted : vote_;
+}
+
+// Far enough ahead for all nodes to know of it in time.
+std::uint64_t RunEnd::soon(const Own& own, const Roster& members) const {
+  std::uint64_t furthest = own.round;
+  if (parties(members).size() == 1) return std::max<std::uint64_t>(1, own.round);
+  for (const Member* member : parties(members))
+    furthest = std::max(furthest, std::min(member->round, own.round + own.round / 8 + 64));
+  const double ahead = own.rounds_per_s * kSpreads * seconds(options_.timing.news);
+  return std::min(furthest + 2 + static_cast<std::uint64_t>(ahead), kRoundLimit);
+}
+
+void RunEnd::count_votes(const Own& own, const Roster& members, const Neighbors& neighbors) {
+  std::vector<std::uint64_t> votes;
+  if (vote_ > 0) votes.push_back(vote_);
+  std::size_t sealed = 0, come = 0;
+  const std::vector<const Member*> all = parties(members);
+  for (const Member* member : all) {
+    if (member->id == members.self()) continue;
+    sealed += member->sealed != 0;
+    if (member->end_at == 0) continue;
+    votes.push_back(member->end_at);
+    come += member->round >= member->end_at;
+  }
+  const std::size_t needed = votes_needed(all.size(), options_.needs.liars);
+  has_come_ = come >= needed;
+  if (votes.size() >= needed) {
+    std::ranges::nth_element(votes, votes.begin() + static_cast<std::ptrdiff_t>(needed - 1));
+    agreed_ = votes[needed - 1];
+  } else if (in_step_ && vote_ > 0) {
+    agreed_ = vote_;
+  }
+  if (!agreed_) return;
+  if (!in_step_ || sealed >= needed || have_ended(members, neighbors)) is_moment_ = true;
+  if (vote_ == 0) vote_ = *agreed_;
+  if (is_over(own.round, own.uncounted)) give_reason(own);
+}
+
+void RunEnd::give_reason(const Own& own) {
+  if (!reason_.empty()) return;
+  const std::uint64_t rounds = in_step_ ? options_.goal.rounds : 0;
+  is_target_met_ = gossip::shortfall(options_.goal, progress_).empty();
+  reason_ = rounds > 0 && own.round >= rounds ? fmt::format("{} rounds (stop.rounds)", rounds)
+                                              : "as the other nodes agreed";
+}
+
+// A node that jumped ahead may count other rounds than those who voted.
+bool RunEnd::is_over(std::uint64_t round, std::uint64_t uncounted) const {
+  if (!agreed_ || is_moment_) return agreed_.has_value();
+  if (uncounted == 0 || has_come_) return round >= *agreed_;
+  const bool is_judged = !reason_.empty() || options_.goal.rounds == 0;
+  return round >= std::max(*agreed_, is_judged ? vote_ : options_.goal.rounds + uncounted);
+}
+
+std::string RunEnd::shortfall(const Evaluation& own) const {
+  if (is_target_met_) return {};
+  FleetProgress last = progress_;
+  if (own) last.accuracy = own->accuracy, last.loss = own->loss;
+  return gossip::shortfall(options_.goal, last);
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,89 @@
+// RunEnd: when the run ends, for the whole fleet. Each node judges the goals by the records of all
+// members, and tells in its own after which round it wants the end: its vote. With b liars
+// (Needs::liars) the (b + 1)-th lowest of the rounds told counts, so that no liar ends a run or
+// keeps it from ending; among n members the (n - b)-th if that is fewer, but at least the first. A
+// node that sees so many votes votes too. Of what goals are judged by, the b highest and the b
+// lowest values do not count.
+//
+// Where rounds are in step, a node votes for stop.rounds from its first round on. Otherwise an end
+// is a moment: it counts whatever the round is. An agreed end is never taken back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "gossip/edges/neighbors.h"
+#include "gossip/goal.h"
+#include "gossip/members/roster.h"
+#include "gossip/options.h"
+
+namespace starling::gossip {
+
+class RunEnd {
+ public:
+  // This node's own progress.
+  struct Own {
+    std::uint64_t round = 0, uncounted = 0, samples = 0;
+    double seconds = 0;
+    double rounds_per_s = 0;
+    const std::optional<optim::Evaluation>& evaluation;
+    bool is_budget_spent = false;
+  };
+
+  // `options` outlive this. `in_step`: rounds of different nodes are related.
+  RunEnd(const Options& options, bool in_step) : options_(options), in_step_(in_step) {}
+
+  // Judges the goals and counts the votes.
+  void judge(const Own& own, const Roster& members, const Neighbors& neighbors);
+  // A person wants the end: after that round, or as soon as all can know of it. 0: the latter.
+  void order(std::uint64_t round) { ordered_ = round == 0 ? kSoon : round; }
+
+  // The round of this node's vote, if so many of its rounds do not count; 0: none.
+  std::uint64_t vote(std::uint64_t uncounted) const;
+  // What the members' records tell of this node, as far as a goal needs it.
+  using Evaluation = std::optional<optim::Evaluation>;
+  std::uint64_t told_accuracy(const Evaluation& own) const;
+  std::uint64_t told_loss(const Evaluation& own) const;
+  // Whether no local step begins any more after `round`, of which so many do not count.
+  bool is_over(std::uint64_t round, std::uint64_t uncounted) const;
+  // The round after which all end; nothing: it is not known.
+  std::optional<std::uint64_t> agreed() const { return agreed_; }
+  // Why: "600 rounds (stop.rounds)"; empty before a goal is reached.
+  const std::string& reason() const { return reason_; }
+  const FleetProgress& progress() const { return progress_; }
+  // What the model lacks of the goals that it has to reach, by its last evaluation; empty: nothing,
+  // or the goals were reached before the end.
+  std::string shortfall(const Evaluation& own) const;
+
+ private:
+  static constexpr std::uint64_t kSoon = UINT64_MAX;
+
+  void see(const Own& own, const Roster& members, const Neighbors& neighbors);
+  void count_gain(const Own& own);
+  void vote_for(const Own& own, const Roster& members);
+  void count_votes(const Own& own, const Roster& members, const Neighbors& neighbors);
+  void give_reason(const Own& own);
+  std::uint64_t soon(const Own& own, const Roster& members) const;
+
+  const Options& options_;
+  const bool in_step_;
+  FleetProgress progress_;
+  std::optional<std::uint64_t> ordered_;
+  std::uint64_t vote_ = 0;
+  std::optional<std::uint64_t> agreed_;
+  bool has_come_ = false;       // enough others have come to the rounds of their votes
+  bool is_moment_ = false;      // of the agreed end: it counts whatever the round is
+  bool is_target_met_ = false;  // the goals that the model has to reach were reached
+  std::string reason_;
+  std::optional<double> least_loss_;  // of the fleet so far
+  std::uint64_t judged_round_ = 0;    // of the last evaluation that was counted
+};
+
+// The votes that decide among so many members.
+std::size_t votes_needed(std::size_t members, std::size_t liars);
+// Live and suspect members that train with this node's values of the agreed keys, self included.
+std::vector<const Member*> parties(const Roster& members);
+
+}  // namespace starling::gossip

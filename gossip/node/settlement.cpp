@@ -1,0 +1,258 @@
+#include "gossip/node/settlement.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "gossip/node/run_end.h"
+
+namespace starling::gossip {
+namespace {
+
+// Epochs whose models are summed.
+constexpr std::uint64_t kSummedEpochs = 4;
+// Of these, the ones whose mean may not lack a member that has ended. Larger: where an edge stays
+// closed, the end takes longer. Smaller: the model may be the mean of fewer members.
+constexpr std::uint64_t kFullEpochs = 2;
+// Models that are refused before a node keeps its own.
+constexpr std::size_t kModelRefusalsMost = 5;
+constexpr Duration kSettleLook = std::chrono::milliseconds(20);  // between looks at the clock
+
+// This node among them.
+std::size_t ended_count(const Roster& members) {
+  const std::vector<const Member*> all = parties(members);
+  return static_cast<std::size_t>(std::ranges::count_if(all, [&](const Member* member) {
+    return member->id == members.self() || has_ended(*member);
+  }));
+}
+
+TallyTree::Calls calls(Time now, Time begun) {
+  return now < begun + kSettlePatience ? TallyTree::Calls::all : TallyTree::Calls::ended;
+}
+
+}  // namespace
+
+Settlement::Settlement(const Options& options, const TallyTree::Around& around)
+    : options_(options),
+      around_(around),
+      tree_(options, around),
+      fetch_(options, around),
+      pause_(options.timing.retry) {}
+
+void Settlement::begin(Time now) {
+  stage_ = Stage::settles;
+  begun_ = next_look_ = now;
+  tree_.touch(now);
+}
+
+std::optional<NodeId> Settlement::next_root() const {
+  std::optional<NodeId> root;
+  for (const Member* member : parties(around_.members)) {
+    const bool counts = member->id == around_.members.self() || has_ended(*member);
+    if (!counts || refused_.contains(member->id)) continue;
+    if (!root || tree_.rank(member->id) > tree_.rank(*root)) root = member->id;
+  }
+  return root;
+}
+
+bool Settlement::sums(std::uint64_t epoch) const {
+  return options_.needs.sums_models && refusals_ == 0 && epoch <= kSummedEpochs;
+}
+
+// ---------------------------------------------------------------- messages and time
+
+void Settlement::receive(Time now, NodeId from, const Tally& message, Payload payload,
+                         Outbox& out) {
+  using enum Tally::Kind;
+  if (stage_ == Stage::idle) return;
+  if (message.kind == model) return hear_model(from, message, std::move(payload));
+  if (sealed_ != 0) {
+    if (message.kind == call || message.kind == part) give(now, from, out);
+    return;
+  }
+  const bool is_refused = refused_.contains(message.root) || refused_.contains(from);
+  if (stage_ == Stage::over || message.epoch == 0 || is_refused) return;
+  if (tree_.is_later(message)) {
+    if (message.kind != call) return;
+    added_epoch_ = 0;
+    tree_.join(now, message.epoch, message.root, from, calls(now, begun_), out);
+  } else if (!tree_.is_of(message)) {
+    return tree_.call(from, out);
+  }
+  tree_.receive(now, from, message, std::move(payload), out);
+}
+
+void Settlement::tick(Time now, Outbox& out) {
+  if (stage_ == Stage::idle) return;
+  if (stage_ == Stage::settles) drive(now, out);
+  using enum TallyTree::Stage;
+  const bool may_fetch = !candidate_ && tree_.stage() != adds;
+  fetch_.tick(now, may_fetch ? lacked() : 0, tree_.stage() != none, refused_, out);
+  const bool is_busy = stage_ == Stage::settles || fetch_.is_busy() || !is_over(now);
+  next_look_ = is_busy ? now + kSettleLook : kNever;
+}
+
+void Settlement::drive(Time now, Outbox& out) {
+  using enum TallyTree::Stage;
+  const bool works = running_ != Work::none || candidate_ || tree_.stage() == adds;
+  if (tree_.stage() != none && !works && tree_.is_stuck(now)) tree_.leave();
+  const auto root = next_root();
+  const bool may_start = ended_count(around_.members) == parties(around_.members).size() ||
+                         now >= begun_ + kSettlePatience;
+  if (tree_.stage() == none && root == around_.members.self() && may_start && !candidate_) {
+    const std::uint64_t epoch = tree_.epoch() + 1;
+    const TallyTree::Calls whom = sums(epoch) ? calls(now, begun_) : TallyTree::Calls::nobody;
+    tree_.join(now, epoch, around_.members.self(), std::nullopt, whom, out);
+  }
+  // The member whose turn it is does nothing.
+  if (tree_.stage() == none && root && now >= tree_.moved() + 2 * kSettlePatience) {
+    refused_.insert(*root);
+    tree_.touch(now);
+  }
+  tree_.tick(now, out);
+}
+
+// ---------------------------------------------------------------- jobs
+
+std::optional<optim::Job> Settlement::take_job() {
+  if (running_ != Work::none) return std::nullopt;
+  optim::Job job;
+  if (candidate_) {
+    running_ = Work::seal;
+    job.seal = optim::Seal{.vector = candidate_->model.vector, .expected = candidate_->expected};
+    return job;
+  }
+  if (tree_.stage() != TallyTree::Stage::adds || added_epoch_ == tree_.epoch()) return std::nullopt;
+  running_ = Work::tally;
+  added_epoch_ = tree_.epoch();
+  job.tally = tree_.parts();
+  return job;
+}
+
+void Settlement::done(Time now, const optim::Done& done, Outbox& out) {
+  const Work work = std::exchange(running_, Work::none);
+  tree_.touch(now);
+  next_look_ = now;
+  if (work == Work::tally) return added(now, done.tally, out);
+  const Candidate candidate = *std::exchange(candidate_, std::nullopt);
+  if (done.sealed != 0) return seal(now, candidate, done.sealed, out);
+  refuse(candidate, done.problem.value_or("the model of the end does not fit"), out);
+}
+
+// Where nothing is summed, the model stands for all members that have ended.
+void Settlement::added(Time now, const Payload& mean, Outbox& out) {
+  if (tree_.stage() != TallyTree::Stage::adds || added_epoch_ != tree_.epoch()) return;
+  if (mean.empty()) {  // a part did not fit
+    if (++refusals_ >= kModelRefusalsMost) return give_up("the models have different sizes", out);
+    return tree_.leave();
+  }
+  optim::ModelMean sum{mean, 1};
+  for (const optim::ModelMean& part : tree_.parts()) sum.models += part.models;
+  const bool is_root = !tree_.parent();
+  const std::size_t ended = ended_count(around_.members);
+  const bool may_lack = tree_.epoch() > kFullEpochs || now >= begun_ + kSettlePatience;
+  if (is_root && !sums(tree_.epoch())) sum.models = ended;
+  // An edge may have been closed while the others were called.
+  if (is_root && !may_lack && sum.models < ended) return tree_.leave();
+  tree_.report(now, sum, out);
+  if (is_root && !candidate_) candidate_ = Candidate{around_.members.self(), std::move(sum)};
+}
+
+void Settlement::refuse(const Candidate& candidate, const std::string& problem, Outbox& out) {
+  ++refusals_;
+  for (const NodeId id : {candidate.from, tree_.root()})
+    if (id != around_.members.self()) refused_.insert(id);
+  out.event(Event::Kind::problem, problem);
+  if (sealed_ != 0) return;
+  if (refusals_ >= kModelRefusalsMost || !next_root()) return give_up(problem, out);
+  tree_.leave();
+}
+
+void Settlement::give_up(const std::string& problem, Outbox& out) {
+  problem_ = fmt::format("ends with a model of its own: {}", problem);
+  out.event(Event::Kind::problem, problem_);
+  stage_ = Stage::over;
+  tree_.leave();
+}
+
+// ---------------------------------------------------------------- the model
+
+void Settlement::hear_model(NodeId from, const Tally& message, Payload payload) {
+  const bool is_awaited = fetch_.awaits(from) || tree_.awaits(from);
+  if (!is_awaited || payload.empty() || candidate_ || (sealed_ != 0 && lacked() == 0)) return;
+  candidate_ =
+      Candidate{from, {std::move(payload), std::max<std::uint64_t>(1, message.models)}, believed()};
+}
+
+void Settlement::seal(Time now, const Candidate& candidate, std::uint64_t hash, Outbox& out) {
+  const bool is_other = sealed_ != 0;
+  sealed_ = hash;
+  sealed_at_ = now;
+  model_ = candidate.model;
+  problem_.clear();
+  stage_ = Stage::over;
+  pause_.clear();
+  if (is_other)
+    out.event(Event::Kind::exchange,
+              fmt::format("took the model {:016x} of {} nodes, with which more members ended",
+                          sealed_, model_.models));
+  for (const NodeId child : tree_.children()) give(now, child, out);
+  tree_.leave();
+}
+
+void Settlement::give(Time now, NodeId to, Outbox& out) {
+  if (!pause_.may_send(now, to, model_.vector.size())) return;
+  out.send(to,
+           Tally{.kind = Tally::Kind::model,
+                 .epoch = tree_.epoch(),
+                 .root = tree_.root(),
+                 .models = model_.models},
+           model_.vector);
+}
+
+std::pair<std::uint64_t, std::size_t> Settlement::most_told() const {
+  std::map<std::uint64_t, std::size_t> counts;
+  if (sealed_ != 0) ++counts[sealed_];
+  for (const Member* member : parties(around_.members))
+    if (member->id != around_.members.self() && member->sealed != 0) ++counts[member->sealed];
+  std::pair<std::uint64_t, std::size_t> most;
+  for (const auto& [hash, count] : counts)
+    if (count >= most.second) most = {hash, count};
+  return most;
+}
+
+// The model that enough members tell; 0: none.
+std::uint64_t Settlement::believed() const {
+  const auto [told, count] = most_told();
+  const std::size_t members = parties(around_.members).size();
+  return count >= votes_needed(members, options_.needs.liars) ? told : 0;
+}
+
+// The model that others tell and that this node has to take; 0: none.
+std::uint64_t Settlement::lacked() const {
+  const std::uint64_t told = sealed_ == 0 ? most_told().first : believed();
+  return told == sealed_ || !problem_.empty() ? 0 : told;
+}
+
+bool Settlement::is_over(Time now) const {
+  if (stage_ != Stage::over) return false;
+  if (sealed_ == 0 || now >= sealed_at_ + kSettlePatience) return true;
+  const std::vector<const Member*> all = parties(around_.members);
+  return std::ranges::all_of(all, [&](const Member* member) {
+    return member->id == around_.members.self() || member->sealed == sealed_;
+  });
+}
+
+std::string Settlement::reason() const {
+  if (stage_ != Stage::settles) return problem_;
+  if (tree_.stage() != TallyTree::Stage::none) return "the models of all nodes become one";
+  std::string names;
+  for (const Member* member : parties(around_.members))
+    if (member->id != around_.members.self() && !has_ended(*member))
+      names += (names.empty() ? "" : ", ") + member->name;
+  return names.empty() ? "waits for the sum of all models"
+                       : fmt::format("the run ends; waits for {}", names);
+}
+
+}  // namespace starling::gossip
