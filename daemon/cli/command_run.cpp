@@ -356,6 +356,8 @@ std::string run_loop(Daemon& daemon, const Config& config) {
         log::warning("{}", kept.error().text);
     };
   if (daemon.external)
+    options.end_steps = [external = daemon.external.get()] { external->interrupt(); };
+  if (daemon.external)
     options.trainer = [external = daemon.external.get()] { return external->status(); };
   Loop loop(std::move(options), node, *daemon.transport, *daemon.training, daemon.board);
   stop_target().set(&loop);
@@ -371,10 +373,13 @@ std::string run_loop(Daemon& daemon, const Config& config) {
 Result<void> keep_model(Daemon& daemon, const Config& config, const std::string& path,
                         const std::vector<double>& parameters) {
   if (parameters.empty()) return fail("there is no model yet");
-  const std::uint64_t round = daemon.board.read()->status.run.round;
+  const std::shared_ptr<const Snapshot> last = daemon.board.read();
+  const std::uint64_t round = last->status.run.round;
+  const gossip::EndStatus& end = last->status.run.end;
   const models::Precision precision = config.learner.model.precision;
   const std::map<std::string, std::string> origin = {{"node", daemon.identity.name},
-                                                     {"round", std::to_string(round)}};
+                                                     {"round", std::to_string(round)},
+                                                     {"model", fmt::format("{:016x}", end.model)}};
   std::string bytes;
   if (daemon.external) {
     bytes = daemon.external->status().write_model(parameters, origin);
@@ -409,9 +414,15 @@ Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& l
   const std::string status = to_text(status_json(*last, std::nullopt));
   if (line.has("json")) fmt::print("{}\n", status);
   if (const auto path = line.value("status-file")) TRY_DO(replace_file(*path, status));
-  if (const std::string& shortfall = last->status.run.shortfall; !shortfall.empty())
+  const gossip::EndStatus& end = last->status.run.end;
+  if (end.model != 0)
+    log::info("the run ended with the model {:016x} of {} nodes: {}", end.model, end.models,
+              end.reason);
+  if (const std::string& shortfall = end.shortfall; !shortfall.empty())
     return complaint(kExitGoalNotReached, "goal not reached: {}", shortfall);
-  if (const std::string fault = fault_of(*last); !fault.empty() && config.node.goal.is_set())
+  // A node that a person ends has no result to be judged.
+  const bool is_judged = config.node.goal.is_set() && (end.round || last->trainer);
+  if (const std::string fault = fault_of(*last); !fault.empty() && is_judged)
     return complaint(kExitGoalNotReached, "goal not reached by {}: {}", config.node.name, fault);
   return kExitDone;
 }

@@ -50,9 +50,9 @@ struct Model {
 };
 
 // The node's inputs.
-using Command =
-    std::variant<gossip::JoinCommand, gossip::LeaveCommand, gossip::PauseCommand,
-                 gossip::ResumeCommand, gossip::CheckpointCommand, gossip::RevokeCommand>;
+using Command = std::variant<gossip::JoinCommand, gossip::LeaveCommand, gossip::PauseCommand,
+                             gossip::ResumeCommand, gossip::CheckpointCommand, gossip::StopCommand,
+                             gossip::RevokeCommand>;
 inline constexpr std::size_t kCommandsLimit = 64;
 
 class Board {

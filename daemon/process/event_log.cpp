@@ -8,10 +8,10 @@
 namespace starling::daemon {
 
 std::string_view name(gossip::Event::Kind kind) {
-  return name_of(
-      {"joined", "suspected", "cleared", "died", "left", "edge_opened", "edge_closed", "averaged",
-       "started", "paused", "resumed", "finished", "saved", "exchange", "data", "problem"},
-      kind);
+  return name_of({"joined", "suspected", "cleared", "died", "left", "edge_opened", "edge_closed",
+                  "averaged", "started", "paused", "resumed", "ending", "finished", "saved",
+                  "exchange", "data", "problem"},
+                 kind);
 }
 
 namespace {

@@ -7,6 +7,13 @@
 #include "daemon/process/greeting.h"
 
 namespace starling::daemon {
+namespace {
+
+bool can_dial(const Lines::Address& to, const Guard& guard) {
+  return to.at.port != 0 && (to.key || !guard.key());
+}
+
+}  // namespace
 
 Lines::Key Lines::key_of(const Target& target, Plane plane) {
   if (const auto* node = std::get_if<NodeId>(&target)) return {plane, *node};
@@ -273,12 +280,9 @@ std::optional<Lines::Route> Lines::route_of(const Key& key, const Line& line) {
   return conversation && conversation->peer ? dialled : std::nullopt;
 }
 
-bool Lines::can_dial(const Line& line) const {
-  return line.to.at.port != 0 && (line.to.key || !guard_.key());
-}
-
 void Lines::dial(const Key& key, Line& line, Clock::time_point now) {
-  if (!can_dial(line) || now < line.next_dial || conversations_.dialled_to(line.to.at, key.plane) ||
+  if (!can_dial(line.to, guard_) || now < line.next_dial ||
+      conversations_.dialled_to(line.to.at, key.plane) ||
       !conversations_.is_read(line.to.at, key.plane))
     return;
   line.next_dial = now + line.pause;
@@ -314,7 +318,7 @@ Lines::Clock::time_point Lines::deadline(Clock::time_point now) const {
     const Line& line = lines_.at(key);
     if (line.via)
       next = std::min(next, now + kRetry);
-    else if (can_dial(line) && !conversations_.dialled_to(line.to.at, key.plane))
+    else if (can_dial(line.to, guard_) && !conversations_.dialled_to(line.to.at, key.plane))
       next = std::min(next, std::max(line.next_dial, now + std::chrono::milliseconds(1)));
   }
   return next;

@@ -94,7 +94,6 @@ class Lines {
   void dial(const Key& key, Line& line, Clock::time_point now);
   void drain(Line& line, Clock::time_point now);
   void change(Line& line, const Route& to, Clock::time_point now);
-  bool can_dial(const Line& line) const;
   void say(const Route& route, const std::string& header);
   void greeted(const Route& route, Conversation& connection, Clock::time_point now);
   void meet(const Wire::Arrived& arrived, Clock::time_point now);

@@ -15,8 +15,6 @@ constexpr Duration kLongestSleep = std::chrono::milliseconds(500);
 // Between two looks for warnings. Longer: they are in the log later.
 constexpr Duration kWarnEvery = std::chrono::milliseconds(250);
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);  // at changes without a wake-up
-// After its goal a node goes on answering, so that slower neighbours get its last vector.
-constexpr Duration kFarewell = std::chrono::seconds(1);
 
 // That are in no log yet.
 std::vector<std::string> new_warnings_of(const TrainerStatus& trainer) {
@@ -59,13 +57,11 @@ std::string Loop::run(bool stays) {
   feed(gossip::Tick{});
   publish();
   while (!stopped_) {
-    const bool looks_often = peers_.is_waiting() || (finished_at_ && !stays);
-    const Duration longest = looks_often ? kLookEvery : kLongestSleep;
+    const Duration longest = peers_.is_waiting() ? kLookEvery : kLongestSleep;
     const Duration until = node_.deadline() == kNever ? longest : node_.deadline() - now();
     transport_.poll(std::clamp(until, Duration::zero(), longest), wakes(), received);
     take_all();
-    const bool farewell_over = finished_at_ && !stays && now() - *finished_at_ > kFarewell;
-    if (stop_asked_ || farewell_over) feed(gossip::LeaveCommand{});
+    if (stop_asked_ || (may_end_ && !stays)) feed(gossip::LeaveCommand{});
     if (!stopped_ && now() >= node_.deadline()) feed(gossip::Tick{});
     say_warnings();
     if (board_.is_wanted()) publish();
@@ -127,11 +123,6 @@ void Loop::take_names() {
 void Loop::take_saved() {
   if (!options_.disk) return;
   if (auto saved = options_.disk->take_saved(); saved && !stopped_) feed(*std::move(saved));
-}
-
-void Loop::act(gossip::Event& event) {
-  if (event.kind == gossip::Event::Kind::finished) finished_at_ = now();
-  tell(event);
 }
 
 void Loop::tell(const gossip::Event& event) {

@@ -32,6 +32,8 @@ struct LoopOptions {
   std::function<std::vector<std::string>()> warnings = [] { return std::vector<std::string>(); };
   // The status of the user's own trainer; null: the model is the program's.
   std::function<TrainerStatus()> trainer = {};
+  // Cuts the steps under way short, which do not count; null: they are taken.
+  std::function<void()> end_steps = {};
   // Is told about every turn of the loop; null: none.
   ServiceNotice* service = nullptr;
   // Keeps a list of revocations on the disk; null: it is not kept.
@@ -48,8 +50,8 @@ class Loop {
   Loop(LoopOptions options, gossip::Node& node, ZmqTransport& transport, TrainingThread& training,
        Board& board);
 
-  // Runs until the node has left: by a command, or after stop() once its goodbyes are sent. With
-  // `stays` false it leaves by itself a little after its goal is reached. Returns why it had to
+  // Runs until the node has left: by a command, after stop() once its goodbyes are sent, or, with
+  // `stays` false, once the run is over and no other node needs this one. Returns why it had to
   // end; empty: it left.
   std::string run(bool stays);
   // Asks for a graceful leave. Any thread.
@@ -68,7 +70,11 @@ class Loop {
   }
   void act(gossip::Progress& progress) { board_.add(progress); }
   void act(gossip::Span& span) { board_.trace().add(span); }
-  void act(gossip::Event& event);
+  void act(const gossip::Event& event) { tell(event); }
+  void act(const gossip::EndSteps&) {
+    if (options_.end_steps) options_.end_steps();
+  }
+  void act(const gossip::MayEnd&) { may_end_ = true; }
   void tell(const gossip::Event& event);
   void act(gossip::Stopped& stopped) { stopped_ = stopped.error; }
   void publish();
@@ -99,7 +105,7 @@ class Loop {
   Time next_look_{};  // for warnings
   std::atomic<bool> stop_asked_ = false;
   std::optional<std::string> stopped_;  // set once the node has left: why it had to, or empty
-  std::optional<Time> finished_at_;
+  bool may_end_ = false;
 };
 
 }  // namespace starling::daemon

@@ -125,7 +125,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 20> kRoutes;
+  static const std::array<Route, 21> kRoutes;
 
   // The result of `answer` for the value, at once or when it is ready.
   template <class Asked, class Answer>
@@ -340,6 +340,20 @@ class Api {
     return command(what);
   }
 
+  // The end of the run for all: at once, or with {"at_round": N} after that round.
+  HttpResponse stop(const HttpRequest& request) {
+    gossip::StopCommand what;
+    if (!request.body.empty()) {
+      if (!is_json(request.content_type)) return not_json(request);
+      const json body = parse_json(request.body);
+      const bool is_sound =
+          body.is_object() && (!body.contains("at_round") || body["at_round"].is_number_unsigned());
+      if (!is_sound) return bad_request("expected no body, {} or {\"at_round\": N}");
+      what.at_round = std::min(body.value("at_round", std::uint64_t{0}), gossip::kRoundLimit);
+    }
+    return command(what);
+  }
+
   // A command without arguments.
   template <class What>
   HttpResponse plain_command(const HttpRequest& request) {
@@ -383,7 +397,7 @@ class Api {
   Worker worker_;                             // last: its thread ends before the others
 };
 
-constexpr std::array<Api::Route, 20> Api::kRoutes = {{
+constexpr std::array<Api::Route, 21> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/metrics", "GET", Access::reads, true, &Api::metrics},
@@ -400,6 +414,7 @@ constexpr std::array<Api::Route, 20> Api::kRoutes = {{
     {"/v1/predict", "POST", Access::reads, false, &Api::predict},
     {"/v1/join", "POST", Access::changes, false, &Api::join},
     {"/v1/revocations", "POST", Access::changes, true, &Api::revoke},
+    {"/v1/stop", "POST", Access::changes, false, &Api::stop},
     {"/v1/leave", "POST", Access::changes, false, &Api::plain_command<gossip::LeaveCommand>},
     {"/v1/pause", "POST", Access::changes, false, &Api::plain_command<gossip::PauseCommand>},
     {"/v1/checkpoint", "POST", Access::changes, true, &Api::checkpoint},

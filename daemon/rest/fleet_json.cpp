@@ -60,7 +60,8 @@ json fleet_json(const Snapshot& snapshot) {
   std::erase_if(with_data, [](const auto& one) { return is_relay(one.member); });
   const auto in = [&](gossip::Phase phase) { return count_in(with_data, phase); };
   const std::size_t training = in(gossip::Phase::training), finished = in(gossip::Phase::finished);
-  const std::size_t paused = in(gossip::Phase::paused), running = training + paused + finished;
+  const std::size_t paused = in(gossip::Phase::paused), ending = in(gossip::Phase::ending);
+  const std::size_t running = training + paused + ending + finished;
   const double degraded = fleet.degraded_share * static_cast<double>(running);
   json distance = nullptr;
   if (fleet.distance && std::isfinite(*fleet.distance))
@@ -87,6 +88,7 @@ json fleet_json(const Snapshot& snapshot) {
           {"relays", relays},
           {"training", training},
           {"paused", paused},
+          {"ending", ending},
           {"finished", finished},
           {"joining", in(gossip::Phase::joining) + in(gossip::Phase::resumed)},
           {"degraded", static_cast<std::size_t>(std::lround(degraded))},

@@ -82,8 +82,9 @@ void add_node(Families& families, const Snapshot& snapshot) {
                  "1 for the state that the node is in, 0 for the others. A node that is degraded "
                  "runs, and something that a person can mend is wrong with it.");
   using gossip::State;
-  for (const State state : {State::starting, State::joining, State::training, State::paused,
-                            State::degraded, State::leaving, State::finished})
+  for (const State state :
+       {State::starting, State::joining, State::training, State::paused, State::degraded,
+        State::leaving, State::ending, State::settling, State::sealing, State::finished})
     families.put(state == snapshot.status.state, {{"state", std::string(gossip::name(state))}});
   families.gauge("starling_warnings",
                  "How many things are wrong that a person can mend; /v1/status says which.",
@@ -102,10 +103,11 @@ void add_run(Families& families, const gossip::RunStatus& run) {
                    run.samples);
   families.gauge("starling_shard_samples", "Samples of the data that this node trains on.",
                  static_cast<double>(run.shard_samples));
-  families.gauge("starling_goal_remaining_seconds",
-                 "Time until stop.rounds or stop.seconds is reached, as it goes now. Absent where "
-                 "neither is set, or nothing is known yet.",
-                 run.remaining_s);
+  families.gauge(
+      "starling_goal_remaining_seconds",
+      "Time until the first limit of stop.* is reached, as it goes now. Absent where none "
+      "is set, or nothing is known yet.",
+      run.end.remaining_s);
   if (run.privacy)
     families.gauge("starling_privacy_epsilon",
                    "With optim.noise: what the node's vectors may tell about one of its samples, "

@@ -59,6 +59,20 @@ json privacy_json(const optim::PrivacySpent& spent) {
   return object;
 }
 
+// How far the run is, and how it ended.
+void add_end(json& run, const gossip::EndStatus& end) {
+  put(run, "remaining_s", end.remaining_s);
+  if (!end.progress.empty()) run["progress"] = end.progress;
+  put(run, "done", end.done);
+  if (!end.shortfall.empty()) run["shortfall"] = end.shortfall;
+  if (!end.round) return;
+  run["end"] = {{"round", *end.round}, {"reason", end.reason}, {"reached", end.goal_reached}};
+  if (end.model == 0) return;
+  // As text: a JSON number does not hold 64 bits.
+  run["end"]["model"] = fmt::format("{:016x}", end.model);
+  run["end"]["nodes"] = end.models;
+}
+
 json run_json(const Identity& identity, const gossip::RunStatus& run) {
   json object = {{"algorithm", identity.algorithm},
                  {"schedule", identity.schedule},
@@ -79,9 +93,8 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
   if (run.evaluation) object["eval"] = evaluation_json(*run.evaluation);
   if (run.privacy) object["privacy"] = privacy_json(*run.privacy);
   put(object, "distance_to_optimum", run.distance_to_optimum);
-  put(object, "remaining_s", run.remaining_s);
   if (run.problem) object["problem"] = *run.problem;
-  if (!run.shortfall.empty()) object["shortfall"] = run.shortfall;
+  add_end(object, run.end);
   return object;
 }
 

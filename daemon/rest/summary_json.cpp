@@ -35,10 +35,12 @@ Json to_json(const gossip::SeriesPoint& point) {
 
 Json to_json(const gossip::GoalSummary& goal) {
   Json object = {{"reached", goal.reached}, {"reason", goal.reason}, {"round", goal.round}};
-  if (goal.wanted.rounds > 0) object["rounds"] = goal.wanted.rounds;
-  if (goal.wanted.seconds > 0) object["seconds"] = goal.wanted.seconds;
-  put(object, "loss", goal.wanted.loss);
-  put(object, "accuracy", goal.wanted.accuracy);
+  for (const gossip::GoalRow& row : gossip::goal_rows())
+    if (const std::optional<double> wanted = row.wanted(goal.wanted))
+      object[std::string(row.key.substr(row.key.find('.') + 1))] = *wanted;
+  if (goal.model.empty()) return object;
+  object["model"] = goal.model;
+  object["nodes"] = goal.models;
   return object;
 }
 

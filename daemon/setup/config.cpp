@@ -223,12 +223,14 @@ const Schema& schema() {
     gossip::describe(schema);
     topology::describe(schema);
     models::describe_learner(schema);
-    schema.add({"stop.stay",
-                "false",
-                "keep serving after the goal is reached instead of leaving",
-                false,
-                Scope::own,
-                {"false", "true"}});
+    schema.add(
+        {"stop.stay",
+         "false",
+         "keep serving after the end of the run, also for nodes that come back late, instead "
+         "of leaving once every present node has the model",
+         false,
+         Scope::own,
+         {"false", "true"}});
     return schema;
   }();
   return kSchema;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
+#include <string>
+
+#include "gossip/goal.h"
 
 namespace starling::daemon {
 namespace {
-
-constexpr const char* kGoals[] = {"stop.rounds", "stop.seconds", "stop.loss", "stop.accuracy",
-                                  "stop.epsilon"};
 
 // With any of these set by the user, the recipe would be half applied.
 constexpr const char* kChoices[] = {"optim.algorithm",     "optim.local-optimizer",
@@ -30,7 +30,9 @@ bool are_defaults(const Settings& settings, std::span<const char* const> keys) {
 }  // namespace
 
 bool names_goal(const Settings& settings) {
-  return !are_defaults(settings, kGoals);
+  return !std::ranges::all_of(gossip::goal_rows(), [&](const gossip::GoalRow& row) {
+    return settings.is_default(std::string(row.key));
+  });
 }
 
 std::vector<std::pair<std::string, std::string>> table_recipe(const Settings& settings) {

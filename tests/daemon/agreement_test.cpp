@@ -56,6 +56,14 @@ std::map<std::string, Other> others() {
       {"exchange.quorum", {"0.5"}},
       {"exchange.staleness", {"5"}},
       {"exchange.missing", {"reuse"}},
+      {"stop.rounds", {"9"}},
+      {"stop.seconds", {"9"}},
+      {"stop.samples", {"9"}},
+      {"stop.loss", {"0.5"}},
+      {"stop.accuracy", {"0.5"}},
+      {"stop.of", {"worst"}},
+      {"stop.patience", {"9"}},
+      {"stop.epsilon", {"9", {{"optim.clip", "1"}, {"optim.noise", "2"}}}},
       {"exchange.codec", {"f64"}},
       {"exchange.aggregation", {"clip"}},
       {"exchange.liars", {"2"}},
@@ -237,10 +245,10 @@ TEST_CASE("Values that are written differently and mean the same agree") {
 
 TEST_CASE("A node's own keys may differ") {
   const Keys own = {
-      {"node.seed", "7"},        {"optim.batch-size", "8"},   {"stop.rounds", "9"},
+      {"node.seed", "7"},        {"optim.batch-size", "8"},   {"stop.stay", "true"},
       {"eval.every", "3"},       {"eval.samples", "100"},     {"cluster.preset", "local"},
       {"data.ignore", "id"},     {"data.separator", "tab"},   {"data.header", "false"},
-      {"node.log", "debug"},     {"data.test-path", "t.csv"}, {"stop.accuracy", ".5"},
+      {"node.log", "debug"},     {"data.test-path", "t.csv"}, {"eval.share", "0.5"},
       {"data.decimal", "comma"}, {"optim.clip", "1"},         {"optim.noise", "2"},
       {"optim.delta", "1e-6"},   {"data.suppress-below", "5"}};
   Two two(options_of({}), options_of(own));

@@ -52,7 +52,9 @@ struct Fixture {
   // One that has estimates of before, while it has finished with a loss of k + 1 itself.
   static HttpResponse status(std::size_t k) {
     const double loss = static_cast<double>(k) + 1;
-    const json run{{"loss", loss}, {"eval", {{"accuracy", 0.96 + 0.01 * loss}}}};
+    const json end{
+        {"reason", "7 rounds (stop.rounds)"}, {"model", "00000000000000ab"}, {"nodes", 2}};
+    const json run{{"loss", loss}, {"eval", {{"accuracy", 0.96 + 0.01 * loss}}}, {"end", end}};
     return {
         .body =
             json{
@@ -104,15 +106,27 @@ TEST_CASE_FIXTURE(Fixture, "The sentence of a fleet has what its nodes say of th
 TEST_CASE_FIXTURE(Fixture, "A goal is not reached where a node finds its own result at fault") {
   auto fleet = Fleet::start(options);
   REQUIRE(fleet.has_value());
-  const gossip::Goal rounds{.rounds = 7}, accuracy{.accuracy = 0.9};
+  const gossip::Goal goal{.rounds = 7};
   fleet->refresh();
-  for (const gossip::Goal& goal : {rounds, accuracy}) CHECK(judge(*fleet, goal, 1).reached);
+  Verdict verdict = judge(*fleet, goal);
+  CHECK(verdict.reached);
+  CHECK(verdict.text == "7 rounds (stop.rounds)");
+  CHECK(verdict.model == "00000000000000ab");
+  CHECK(verdict.nodes == 2);
   fleet->nodes()[1].status["run"]["fault"] = "its trainer ended";
-  for (const gossip::Goal& goal : {rounds, accuracy}) {
-    const Verdict verdict = judge(*fleet, goal, 1);
-    CHECK_FALSE(verdict.reached);
-    CHECK(verdict.text == "node-1: its trainer ended");
-  }
+  verdict = judge(*fleet, goal);
+  CHECK_FALSE(verdict.reached);
+  CHECK(verdict.text == "node-1: its trainer ended");
+}
+
+TEST_CASE_FIXTURE(Fixture, "A fleet is not over while one of its nodes closes the run") {
+  auto fleet = Fleet::start(options);
+  REQUIRE(fleet.has_value());
+  fleet->refresh();
+  fleet->nodes()[1].status["node"]["state"] = "sealing";
+  const Verdict verdict = judge(*fleet, {.rounds = 7});
+  CHECK_FALSE(verdict.reached);
+  CHECK(verdict.text.empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "A fleet is over when no node can train on the data") {
@@ -125,9 +139,9 @@ TEST_CASE_FIXTURE(Fixture, "A fleet is over when no node can train on the data")
   };
   say(0, {"security.insecure = true", reason});
   say(1, json::array());
-  CHECK(judge(*fleet, goal, 0).text.empty());
+  CHECK(judge(*fleet, goal).text.empty());
   say(1, {reason});
-  const Verdict verdict = judge(*fleet, goal, 0);
+  const Verdict verdict = judge(*fleet, goal);
   CHECK(verdict.is_refused);
   CHECK(verdict.text == reason);
 }

@@ -70,7 +70,7 @@ gossip::EdgeStatus example_edge(const std::string& name, double rtt_s) {
 
 Snapshot full_snapshot() {
   Snapshot snapshot = example_snapshot();
-  snapshot.status.run.remaining_s = 90;
+  snapshot.status.run.end.remaining_s = 90;
   gossip::FleetStatus& fleet = snapshot.status.fleet;
   for (auto& spread : fleet.spreads)
     spread = gossip::Spread{.mean = 2, .error = 0.1, .least = 1, .most = 3};

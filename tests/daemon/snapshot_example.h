@@ -41,6 +41,7 @@ inline Snapshot example_snapshot() {
   status.reasons = {"one member is dead"};
   status.run.round = 42;
   status.run.steps = 42;
+  status.run.end = {.progress = "42 of 84 rounds", .done = 0.5};
   status.run.samples = 1344;
   status.run.local_steps = 1;
   status.run.learning_rate = 0.1;

@@ -50,10 +50,10 @@ TEST_CASE("The status has the names of the interface") {
   CHECK(names_of(status["descriptors"]) == Names{"allowed", "used"});
   CHECK(names_of(status["node"]) ==
         Names{"id", "incarnation", "name", "reasons", "state", "uptime_s", "version", "warnings"});
-  CHECK(names_of(status["run"]) == Names{"algorithm", "codec", "distance_to_optimum", "eval",
-                                         "learning_rate", "local_steps", "loss", "privacy", "round",
-                                         "samples", "schedule", "shard", "steps",
-                                         "uncounted_rounds"});
+  CHECK(names_of(status["run"]) == Names{"algorithm", "codec", "distance_to_optimum", "done",
+                                         "eval", "learning_rate", "local_steps", "loss", "privacy",
+                                         "progress", "round", "samples", "schedule", "shard",
+                                         "steps", "uncounted_rounds"});
   CHECK(names_of(status["run"]["eval"]) ==
         Names{"accuracy", "available", "loss", "rmse", "round", "samples"});
   CHECK(names_of(status["run"]["codec"]) ==

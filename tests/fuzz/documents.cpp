@@ -85,7 +85,6 @@ void run_document(Bytes input) {
   for (const auto& view :
        {daemon::view_of_fleet(document, document, sound), daemon::view_of_node(document)})
     if (!view) expect_reason(view.error());
-  daemon::goal_of(document);
   daemon::SeenNode seen{.at = {.host = "10.0.0.1", .port = 7680},
                         .port = daemon::PortState::silent};
   seen.health = {.status = 200, .document = json::object()};

@@ -37,6 +37,8 @@ RARE = {"Evaluation.rmse", "Point.rmse", "Run.distance_to_optimum", "Point.dista
         "Run.shortfall", "Run.fault", "Consensus.mixing_rate", "Spread.min", "Spread.max",
         "Member.waits_for", "Member.waiting"}
 
+GOAL = ("--stop.rounds=100000000",)  # which is agreed, and never reached
+
 
 class Node(LiveNode):
     def __init__(self, program, name, *arguments):
@@ -243,8 +245,7 @@ def every_state(program, document, first, nodes):
     lost = start("joining", "--join=127.0.0.1:9")
     lost.wait_for("joining")
     ask_last(lost)
-    second = start("node-2", "--cluster.expect=2", "--stop.rounds=100000000",
-                   f"--join={first.addresses['control']}")
+    second = start("node-2", "--cluster.expect=2", *GOAL, f"--join={first.addresses['control']}")
     for node in (first, second):
         node.wait_for("training")
     eventually(lambda: str(first.get("/v1/fleet")).count("mean_then") >= 3 and
@@ -298,7 +299,7 @@ def has_keys(document, program, folder, nodes):
 
 def main():
     program, repository = sys.argv[1], Path(sys.argv[2])
-    nodes = [Node(program, "node-1", "--cluster.expect=2")]
+    nodes = [Node(program, "node-1", "--cluster.expect=2", *GOAL)]
     try:
         document = document_of(nodes[0], repository, program)
         with tempfile.TemporaryDirectory() as folder:

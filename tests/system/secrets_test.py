@@ -28,7 +28,7 @@ SMALL = ["--data.samples=500", "--model.kind=softmax", "--cluster.preset=local",
          "--stop.rounds=1000000000", "--listen.http=127.0.0.1:0",
          "--node.log=debug"]
 # They end a node, hold it up, or print a secret because that is what they are for.
-NOT_ASKED = ("run", "up", "leave", "pause", "invite")
+NOT_ASKED = ("run", "up", "stop", "leave", "pause", "invite")
 
 
 def run(*arguments, folder, expect=0):
@@ -129,7 +129,7 @@ def outputs(nodes, folder):
         yield "the ready file", node.ready.encode()
         for path, methods in node.document("/openapi.json")["paths"].items():
             for method in methods:
-                if path != "/v1/leave" and path != "/v1/pause":
+                if path not in ("/v1/leave", "/v1/pause", "/v1/stop"):
                     for token in (True, False):
                         resource = path + ("?follow=0" if path == "/v1/events" else "")
                         yield f"{method} {path}", node.get(resource, method, token)

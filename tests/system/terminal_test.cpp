@@ -99,7 +99,7 @@ TEST_CASE("A fleet on a terminal leaves its last frame and a summary behind") {
   REQUIRE(summary != std::string::npos);
   CHECK(frame < summary);
   const std::string last = session.text().substr(frame, summary - frame);
-  CHECK(last.find("100 %  round 20 of 20") != std::string::npos);
+  CHECK(last.find("100 %  20 of 20 rounds") != std::string::npos);
   CHECK(last.find("node-1  \x1b[32mfinished") != std::string::npos);
   CHECK(shows_cursor(session.text()));
 }

@@ -33,7 +33,7 @@ constexpr timespec kWatchInterval = {.tv_sec = 1, .tv_nsec = 0};
 struct Resource {
   std::string_view command, method, target;
 };
-constexpr std::array<Resource, 12> kResources = {{{"status", "GET", "/v1/status"},
+constexpr std::array<Resource, 13> kResources = {{{"status", "GET", "/v1/status"},
                                                   {"fleet", "GET", "/v1/fleet"},
                                                   {"members", "GET", "/v1/members"},
                                                   {"neighbors", "GET", "/v1/neighbors"},
@@ -43,6 +43,7 @@ constexpr std::array<Resource, 12> kResources = {{{"status", "GET", "/v1/status"
                                                   {"trace", "GET", "/v1/trace"},
                                                   {"join", "POST", "/v1/join"},
                                                   {"leave", "POST", "/v1/leave"},
+                                                  {"stop", "POST", "/v1/stop"},
                                                   {"pause", "POST", "/v1/pause"},
                                                   {"resume", "POST", "/v1/resume"}}};
 
@@ -70,13 +71,19 @@ Result<Query> read_query(const Resource& resource, const CommandLine& line) {
               .target = std::string(resource.target),
               .verbatim = line.has("json") || line.has("dot") || resource.command == "trace",
               .watch = line.has("watch"),
-              .all = line.has("all")};
+              .all = line.has("all") || line.has("fleet")};
   if (line.has("json") && (line.has("watch") || line.has("dot")))
     return fail("--json prints one document; expected no --watch or --dot with it");
   TRY(query.access, read_node_access(line));
   if (line.has("dot")) query.target += "?format=dot";
   if (resource.command == "join") {
     TRY(query.body, join_body(line));
+  }
+  if (const auto round = line.value("at-round")) {
+    const auto number = parse_integer(*round);
+    if (!number || *number < 1)
+      return fail("--at-round {}: expected a whole number above 0", *round);
+    query.body = json{{"at_round", *number}}.dump();
   }
   return query;
 }
@@ -217,6 +224,10 @@ constexpr auto kToldOptions =
 constexpr auto kAllToldOptions =
     join(kAsking, {{"all", "", "tell every member that this node knows"},
                    {"json", "", "print the nodes' answers, and nothing else"}});
+constexpr auto kStopOptions = join(
+    kAsking, {{"fleet", "", "tell every member that this node knows"},
+              {"at-round", "N", "end after that round; by default as soon as all can know of it"},
+              {"json", "", "print the nodes' answers, and nothing else"}});
 constexpr std::string_view kJoinArguments[] = {"HOST:PORT"};
 
 constexpr ProgramCommand asking(ProgramCommand command) {
@@ -331,6 +342,17 @@ constinit const ProgramCommand kLeave = asking(
      .description = R"(Tells a running node to take leave of the others, who go on without waiting
 for it, and to stop.)",
      .options = kToldOptions});
+
+constinit const ProgramCommand kStop = asking(
+    {.name = "stop",
+     .summary = "end the run of the fleet, with one model",
+     .usage = "starling stop [--fleet] [--at-round N] [--api URL] [--json]",
+     .description = R"(A node that is told wants the run to end. It ends for all once one node more
+than may lie (exchange.liars) wants that: all stop stepping, make their models one, and leave.)",
+     .options = kStopOptions,
+     .notes = R"(Example: end the run after round 5000
+
+  starling stop --fleet --at-round 5000)"});
 
 constinit const ProgramCommand kPause =
     asking({.name = "pause",

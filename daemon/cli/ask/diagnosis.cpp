@@ -133,7 +133,8 @@ Finding doubt(const std::string& text) {
 }
 
 std::string state_advice(const SeenNode& seen, const std::string& state) {
-  if (state == "training" || state == "finished") return "";
+  const bool ends = state == "ending" || state == "settling" || state == "sealing";
+  if (state == "training" || state == "finished" || ends) return "";
   const std::string trainer = words_of(part(seen.status.document, "trainer"), "state");
   if (trainer == "lost" || trainer == "waiting") return "it waits for its trainer";
   return state == "paused" ? "starling resume lets it train on"

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/text.h"
 #include "daemon/rest/document.h"
 
 namespace starling::daemon {
@@ -14,14 +13,6 @@ using nlohmann::json;
 void read_sentence(FleetView& view, const json& document, const json& status) {
   view.summary = document.value("summary", "");
   view.has_reasons = !part(part(status, "node"), "reasons").empty();
-  view.remaining_s = number(part(status, "run"), "remaining_s");
-}
-
-// The value of a key of /v1/config.
-std::optional<double> setting(const json& config, const char* key) {
-  const json& entry = part(config, key);
-  if (!entry.is_object() || !part(entry, "value").is_string()) return std::nullopt;
-  return parse_number(entry["value"].get_ref<const std::string&>());
 }
 
 template <class Read>
@@ -51,6 +42,7 @@ Result<FleetView> view_of_fleet(const json& fleet, const json& members, const js
                             .state = state_of(member),
                             .round = member.value("round", std::uint64_t{0}),
                             .loss = number(member, "loss")});
+    read_progress(part(status, "run"), view);
     return view;
   });
 }
@@ -69,6 +61,7 @@ Result<FleetView> view_of_node(const json& status) {
                           .accuracy = number(evaluation, "accuracy"),
                           .rmse = number(evaluation, "rmse"),
                           .distance = number(part(status, "consensus"), "distance")});
+    read_progress(run, view);
     return view;
   });
 }
@@ -76,15 +69,6 @@ Result<FleetView> view_of_node(const json& status) {
 std::optional<double> samples_of(const json& status) {
   const json& samples = part(part(status, "run"), "samples");
   return samples.is_number() ? std::optional(samples.get<double>()) : std::nullopt;
-}
-
-gossip::Goal goal_of(const json& config) {
-  gossip::Goal goal;
-  const double rounds = setting(config, "stop.rounds").value_or(0);
-  if (rounds > 0 && rounds < 1e18) goal.rounds = static_cast<std::uint64_t>(rounds);
-  goal.loss = setting(config, "stop.loss");
-  goal.accuracy = setting(config, "stop.accuracy");
-  return goal;
 }
 
 }  // namespace starling::daemon

@@ -19,7 +19,4 @@ Result<FleetView> view_of_node(const nlohmann::json& status);
 // Samples that the node has trained on; nothing if unknown.
 std::optional<double> samples_of(const nlohmann::json& status);
 
-// stop.* of a node; an invalid value counts as not set.
-gossip::Goal goal_of(const nlohmann::json& config);
-
 }  // namespace starling::daemon

@@ -17,15 +17,11 @@ Result<FleetView> LiveQuery::view(std::string_view command, const json& document
   return view_of_fleet(document, get_("/v1/members"), get_("/v1/status"));
 }
 
-// The nodes' own rates and remaining time are better than those measured here.
+// The nodes' own rates are better than those measured here.
 void LiveQuery::measure(FleetView& view, double time_s, std::optional<double> samples) {
-  if (!goal_) goal_ = goal_of(get_("/v1/config"));
   course_.add(time_s, view.nodes, samples);
   view.rounds_per_s = course_.rounds_per_s();
   if (!view.samples_per_s) view.samples_per_s = course_.samples_per_s();
-  const std::optional<double> told = view.remaining_s;
-  measure_goal(view, *goal_, 0);
-  if (told) view.remaining_s = told;
 }
 
 Result<Frame> LiveQuery::frame(std::string_view command, const json& document, double time_s,

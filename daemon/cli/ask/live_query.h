@@ -29,7 +29,6 @@ class LiveQuery {
 
   Get get_;
   Course course_;
-  std::optional<gossip::Goal> goal_;  // asked once
 };
 
 }  // namespace starling::daemon

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/utf8.h"
 
 namespace starling::daemon {
 namespace {
@@ -15,27 +18,6 @@ std::uint64_t least_round_of(const std::vector<NodeView>& nodes) {
   for (const NodeView& node : nodes)
     if (!has_some || !is_gone(node)) least = std::min(least.value_or(node.round), node.round);
   return least.value_or(0);
-}
-
-double share(double part, double whole) {
-  return std::clamp(part / whole, 0.0, 1.0);
-}
-
-bool has_reached(const NodeView& node, const gossip::Goal& goal) {
-  return (goal.accuracy && node.accuracy && *node.accuracy >= *goal.accuracy) ||
-         (goal.loss && node.loss && *node.loss <= *goal.loss);
-}
-
-std::string wanted(const gossip::Goal& goal) {
-  return goal.accuracy ? fmt::format("an accuracy of {:g} %", 100 * *goal.accuracy)
-                       : fmt::format("a loss of {:g}", *goal.loss);
-}
-
-// The goal that comes first ends the run.
-void take_sooner(FleetView& view, double done, double remaining_s) {
-  view.done = std::max(view.done.value_or(0), done);
-  if (std::isfinite(remaining_s))
-    view.remaining_s = std::min(view.remaining_s.value_or(remaining_s), remaining_s);
 }
 
 }  // namespace
@@ -100,24 +82,11 @@ std::optional<double> Course::samples_per_s() const {
   return samples / (recent_.back().time_s - recent_.front().time_s);
 }
 
-void measure_goal(FleetView& view, const gossip::Goal& goal, double training_s) {
-  const std::uint64_t round = least_round_of(view.nodes);
-  view.progress = fmt::format("round {}", round);
-  if (goal.rounds > 0) {
-    const auto all = static_cast<double>(goal.rounds), past = static_cast<double>(round);
-    view.progress += fmt::format(" of {}", goal.rounds);
-    take_sooner(view, share(past, all), std::max(0.0, all - past) / view.rounds_per_s.value_or(0));
-  }
-  if (goal.seconds > 0) {
-    view.progress += fmt::format(", {:.0f} s of {:g} s", training_s, goal.seconds);
-    take_sooner(view, share(training_s, goal.seconds), std::max(0.0, goal.seconds - training_s));
-  }
-  if (!goal.accuracy && !goal.loss) return;
-  const auto there = static_cast<std::size_t>(std::ranges::count_if(
-      view.nodes, [&goal](const NodeView& node) { return has_reached(node, goal); }));
-  view.progress += fmt::format(", {} of {} nodes have {}", there, view.nodes.size(), wanted(goal));
-  if (!view.done && !view.nodes.empty())
-    view.done = share(static_cast<double>(there), static_cast<double>(view.nodes.size()));
+void read_progress(const nlohmann::json& run, FleetView& view) {
+  view.progress =
+      printable(run.value("progress", fmt::format("round {}", least_round_of(view.nodes))));
+  if (run.contains("done")) view.done = run["done"].get<double>();
+  if (run.contains("remaining_s")) view.remaining_s = run["remaining_s"].get<double>();
 }
 
 }  // namespace starling::daemon

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gossip/options.h"
+#include <nlohmann/json_fwd.hpp>
 
 namespace starling::daemon {
 
@@ -69,8 +69,7 @@ class Course {
   std::deque<Sample> recent_;
 };
 
-// Fills `progress`, `done` and `remaining_s` from the view's nodes and rate. `training_s` is how
-// long the nodes have trained.
-void measure_goal(FleetView& view, const gossip::Goal& goal, double training_s);
+// Fills `progress`, `done` and `remaining_s` from the part `run` of a node's status.
+void read_progress(const nlohmann::json& run, FleetView& view);
 
 }  // namespace starling::daemon

@@ -215,13 +215,11 @@ void hear_nodes(Fleet& fleet, FleetNotices& notices, double time_s) {
 // then, and the sentence of the fleet when it says something else than before.
 class Progress {
  public:
-  explicit Progress(const gossip::Goal& goal) : goal_(&goal) {}
-
   Screen& screen() { return screen_; }
 
-  void show(Fleet& fleet, double time_s, double training_s) {
+  void show(Fleet& fleet, double time_s) {
     if (screen_.is_live())
-      screen_.draw(draw(view(fleet, time_s, training_s), screen_.size(), screen_.style()));
+      screen_.draw(draw(view(fleet, time_s), screen_.size(), screen_.style()));
     else if (time_s - last_line_s_ >= kLineEvery_s)
       print(fleet, time_s);
   }
@@ -230,14 +228,14 @@ class Progress {
   // Shorter: more to read in a log.
   static constexpr double kLineEvery_s = 2;
 
-  FleetView view(Fleet& fleet, double time_s, double training_s) {
+  FleetView view(Fleet& fleet, double time_s) {
     const Fleet::Sentence sentence = fleet.sentence();
     FleetView view{.summary = sentence.text, .has_reasons = sentence.has_reasons};
     view.nodes = fleet.node_views();
     course_.add(time_s, view.nodes, fleet.samples());
     view.rounds_per_s = course_.rounds_per_s();
     view.samples_per_s = course_.samples_per_s();
-    measure_goal(view, *goal_, training_s);
+    read_progress(part(fleet.first_status(), "run"), view);
     return view;
   }
 
@@ -254,7 +252,6 @@ class Progress {
     std::fflush(stdout);
   }
 
-  const gossip::Goal* goal_;
   Screen screen_{STDOUT_FILENO};
   Course course_;
   Notices told_;
@@ -264,24 +261,20 @@ class Progress {
 // Watches until the goal is reached, or nothing is left to wait for. What was drawn last stays.
 Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
   const gossip::Goal& goal = config.node.goal;
-  Progress progress(goal);
+  Progress progress;
   FleetNotices notices;
   const auto started = steady_clock::now();
   // Said before the nodes were started.
   for (const Fleet::Node& node : fleet.nodes())
     notices.hear(Time(started.time_since_epoch()), node.name, doubts(config, schema()));
   notices.take_all();
-  std::optional<steady_clock::time_point> training_since;
   while (true) {
     fleet.refresh();
     hear_nodes(fleet, notices, seconds_since(started));
     print_notices(notices.take_due(Time(steady_clock::now().time_since_epoch())), progress.screen(),
                   quiet);
-    if (!training_since && least_round(fleet.node_summaries()) > 0)
-      training_since = steady_clock::now();
-    const double training_s = training_since ? seconds_since(*training_since) : 0;
-    if (!quiet) progress.show(fleet, seconds_since(started), training_s);
-    Verdict verdict = judge(fleet, goal, training_s);
+    if (!quiet) progress.show(fleet, seconds_since(started));
+    Verdict verdict = judge(fleet, goal);
     if (interrupted) verdict.text = "interrupted";
     if (fleet.running() == 0) verdict.text = why_none_runs(fleet);
     if (!verdict.text.empty()) {
@@ -315,7 +308,12 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
   summary.nodes = fleet.node_summaries();
   summary.series = fleet.series();
   if (!interrupted) tell_missing_curves(fleet);
-  summary.goal = {verdict.reached, verdict.text, least_round(summary.nodes), goal};
+  summary.goal = {.reached = verdict.reached,
+                  .reason = verdict.text,
+                  .round = least_round(summary.nodes),
+                  .model = verdict.model,
+                  .models = verdict.nodes,
+                  .wanted = goal};
   summary.members = fleet.members();
   summary.wall_s = wall_s;
   if (as_json)

@@ -62,9 +62,6 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
   set("listen.http", to_string(http));
   set("cluster.expect", std::to_string(options.nodes));
   set("stop.stay", "true");
-  // Goals are judged over all nodes together.
-  set("stop.train-on", "true");
-  set("stop.seconds", "0");
   if (!options.data_dir.empty()) set("node.data-dir", fmt::format("{}/{}", options.data_dir, name));
   if (options.parts) set("data.shard", fmt::format("{}/{}", index, options.nodes));
   if (!seed.empty()) set("cluster.join", seed);
@@ -255,6 +252,13 @@ void Fleet::refresh() {
       take_last_status(node);
     else if (!is_interrupted_())
       if (auto status = get(node, "/v1/status", patience)) node.status = std::move(*status);
+}
+
+const json& Fleet::first_status() {
+  static const json kNothing;
+  for (Node& node : nodes_)
+    if (node.status.is_object() && !node.is_silent && node.process.running()) return node.status;
+  return kNothing;
 }
 
 // It may have trained rounds since it was asked, or never have been asked.

@@ -56,6 +56,8 @@ class Fleet {
   };
 
   std::vector<Node>& nodes() { return nodes_; }
+  // The last status of the first node that answers; null: none does.
+  const nlohmann::json& first_status();
   // Asks every node that runs for its status. One that has left has written its last one.
   void refresh();
   std::size_t running();

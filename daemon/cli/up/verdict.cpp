@@ -28,7 +28,8 @@ std::string shortfall(Fleet& fleet) {
   bool all_finished = true;
   std::string first;
   for (Fleet::Node& node : fleet.nodes()) {
-    std::string reason = part(node.status, "run").value("problem", "");
+    const nlohmann::json& run = part(node.status, "run");
+    std::string reason = run.value("shortfall", run.value("problem", ""));
     all_finished = all_finished && is_finished(node);
     if (!is_finished(node) && !node.process.running()) reason = end_of(fleet, node);
     if (reason.empty()) continue;
@@ -59,51 +60,27 @@ std::string refusal(Fleet& fleet) {
   return printable(text);
 }
 
-bool all_at_least(std::span<const gossip::NodeSummary> nodes, double accuracy) {
-  return std::ranges::all_of(nodes, [=](const auto& node) { return node.accuracy >= accuracy; });
-}
-
-bool has_loss_at_most(const Fleet::Node& node, double loss) {
-  return number(part(part(node.status, "run"), "eval"), "loss").value_or(INFINITY) <= loss;
-}
-
-// What every node has reached of the goal's loss and accuracy; empty: nothing.
-std::string reached(Fleet& fleet, const gossip::Goal& goal) {
-  if (goal.loss && std::ranges::all_of(fleet.nodes(), [&](Fleet::Node& node) {
-        return has_loss_at_most(node, *goal.loss);
-      }))
-    return fmt::format("every node has a loss of at most {}", *goal.loss);
-  if (goal.accuracy && all_at_least(fleet.node_summaries(), *goal.accuracy))
-    return fmt::format("every node has an accuracy of at least {}", human_fraction(*goal.accuracy));
-  return {};
-}
-
 }  // namespace
 
-Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
+Verdict judge(Fleet& fleet, const gossip::Goal& goal) {
   Verdict verdict;
   verdict.has_goal = goal.is_set();
   verdict.text = refusal(fleet);
   verdict.is_refused = !verdict.text.empty();
-  if (verdict.is_refused) return verdict;
-  verdict.text = reached(fleet, goal);
-  const std::string fault = first_fault(fleet);
-  verdict.reached = !verdict.text.empty() && fault.empty();
-  if (!verdict.text.empty() && !fault.empty()) verdict.text = fault;
-  if (!verdict.text.empty()) return verdict;
-  const bool rounds_are_over = (goal.rounds > 0 || goal.epsilon) && all_ended(fleet);
-  if (!rounds_are_over && !(goal.seconds > 0 && training_s >= goal.seconds)) return verdict;
+  if (verdict.is_refused || !all_ended(fleet)) return verdict;
+  for (const Fleet::Node& node : fleet.nodes()) {
+    const nlohmann::json& end = part(part(node.status, "run"), "end");
+    if (!verdict.text.empty() || !end.contains("model")) continue;
+    verdict.text = printable(end.value("reason", ""));
+    verdict.model = printable(end.value("model", ""));
+    verdict.nodes = end.value("nodes", std::uint64_t{0});
+  }
   std::string lacking = shortfall(fleet);
-  if (lacking.empty()) lacking = fault;
-  verdict.reached = !goal.accuracy && !goal.loss && lacking.empty();
+  if (lacking.empty()) lacking = first_fault(fleet);
   if (!lacking.empty())
     verdict.text = lacking;
-  else if (rounds_are_over)
-    verdict.text = goal.epsilon
-                       ? fmt::format("all nodes ended, at an epsilon of at most {}", *goal.epsilon)
-                       : fmt::format("all nodes trained {} rounds", goal.rounds);
   else
-    verdict.text = fmt::format("{} s are over", goal.seconds);
+    verdict.reached = verdict.has_goal;
   return verdict;
 }
 

@@ -1,6 +1,7 @@
 // Verdict: whether the fleet of `starling up` has reached its goal, and why it is over.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "daemon/cli/up/fleet.h"
@@ -13,10 +14,12 @@ struct Verdict {
   bool reached = false;
   bool is_refused = false;  // the nodes cannot train on their data
   std::string text = {};    // empty: the fleet goes on
+  std::string model = {};   // content hash of that of the end; empty: there is none
+  std::uint64_t nodes = 0;  // for so many it stands
 };
 
-// By the last status of all nodes. `training_s` is how long they have trained.
-Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s);
+// By the last status of all nodes.
+Verdict judge(Fleet& fleet, const gossip::Goal& goal);
 // REQUIRES that no node runs.
 std::string why_none_runs(Fleet& fleet);
 

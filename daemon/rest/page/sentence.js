@@ -5,26 +5,11 @@ import { decimal, duration, integer, percent, rate } from './format.js';
 
 const kDoing = {
   starting: 'starts', joining: 'joins the others', training: 'trains', degraded: 'trains, and not as it should',
-  paused: 'is paused', leaving: 'is leaving', finished: 'has finished',
-};
-
-// The values of the keys stop.*, of which zero and nothing mean that there is no such goal.
-const kGoals = {
-  'stop.accuracy': (value) => `accuracy ${percent(value)}`,
-  'stop.loss': (value) => `loss ${decimal(value)}`,
-  'stop.rounds': (value) => `${integer(value)} rounds`,
-  'stop.seconds': (value) => duration(value),
+  paused: 'is paused', leaving: 'is leaving', ending: 'ends', settling: 'ends', sealing: 'ends',
+  finished: 'has finished',
 };
 
 const joined = (parts, separator) => parts.filter((part) => part).join(separator);
-
-function goal(config) {
-  const goals = Object.entries(kGoals)
-    .map(([key, text]) => [Number(config?.[key]?.value), text])
-    .filter(([value]) => value > 0)
-    .map(([value, text]) => text(value));
-  return goals.join(' or ');
-}
 
 const progress = (run) => joined([
   run.eval?.accuracy !== undefined && `accuracy ${percent(run.eval.accuracy)}`,
@@ -32,22 +17,22 @@ const progress = (run) => joined([
   run.loss !== undefined && `loss ${decimal(run.loss)}`,
   run.round > 0 && `round ${integer(run.round)}`], ', ');
 
-function statusSentence({ node, run }, wanted) {
+function statusSentence({ node, run }) {
   const doing = `${node.name} ${run.problem ? 'takes no step' : kDoing[node.state] ?? node.state}`;
-  return `${joined([doing, progress(run)], ': ')}${wanted && `; it ends at ${wanted}`}.`;
+  return `${joined([joined([doing, progress(run)], ': '), run.progress], '; ')}.`;
 }
 
 // What the fleet does in numbers; empty where it is not known.
-function fleetNumbers(fleet, wanted) {
+function fleetNumbers(fleet, run) {
   if (!fleet) return '';
-  const counts = ['training', 'paused', 'degraded', 'finished'].filter((state) => fleet[state] > 0)
+  const counts = ['training', 'paused', 'degraded', 'ending', 'finished'].filter((state) => fleet[state] > 0)
     .map((state) => `${integer(fleet[state])} ${state}`);
   return joined([
     counts.join(', '),
     fleet.samples_per_s && `${integer(fleet.samples_per_s.total)} samples/s`,
     fleet.bytes_per_s && rate(fleet.bytes_per_s.total),
     fleet.computing && `computing ${percent(fleet.computing.mean)} of the time`,
-    wanted && `this node ends at ${wanted}`], ' · ');
+    run.progress, run.end?.model && `one model, ${run.end.model}`], ' · ');
 }
 
 // A sentence begins with a capital letter, and a name as it is.
@@ -66,10 +51,9 @@ function titleOf({ status, members }) {
 
 // The fleet's sentence, which begins with what is wrong, stands in the place of this node's own
 // where there is one.
-export function showSentence({ status, members, fleet, config }) {
+export function showSentence({ status, members, fleet }) {
   if (!status) return;
-  const wanted = goal(config);
-  const own = statusSentence(status, wanted);
+  const own = statusSentence(status);
   const reasons = status.node.reasons;
   const summary = fleet?.summary || (reasons.length > 0 ? `${reasons[0]}. ${own}` : own);
   const names = (members?.members ?? [status.node]).map(({ name }) => name);
@@ -77,7 +61,7 @@ export function showSentence({ status, members, fleet, config }) {
   setItems(byId('reasons'), reasons.filter((reason) => !summary.includes(reason))
     .map((reason) => capitalised(reason, names)));
   setText(byId('spoken'), gist(summary));
-  showText(byId('fleet'), fleetNumbers(fleet, wanted));
+  showText(byId('fleet'), fleetNumbers(fleet, status.run));
   setText(byId('who'), status.node.name);
   showText(byId('state'), status.node.state);
   byId('state').className = `chip is-${status.node.state}`;
