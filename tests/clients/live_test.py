@@ -371,8 +371,8 @@ class Fleets(LiveTest):
                           "with starling.attach(tensors={'w': numpy.zeros(2)}) as swarm:\n"
                           "    while swarm.step(loss=float('nan')): pass\n", encoding="utf-8")
         said, code = self.up(f"{sys.executable} {script}", "--stop.rounds=12")
-        self.assertIn("1 of 1 nodes lost steps at the end; node-0: the trainer: the loss is nan after "
-                      "1 steps in round 12.", said)
+        self.assertIn("1 of 1 nodes lost steps at the end; node-0: the last steps were refused: "
+                      "the trainer: the loss is nan after 1 steps in round 12.", said)
         self.assertEqual(code, 3)
 
     def test_a_trainer_that_never_attaches_is_told(self):

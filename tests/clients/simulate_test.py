@@ -36,7 +36,7 @@ class Simulate(unittest.TestCase):
 
     def test_a_simulation_is_shown_in_one_line(self):
         run = starling.simulate(3, program=PROGRAM, data_source="reference", stop_rounds=5)
-        self.assertRegex(repr(run), r"^<Simulation of 3 nodes, round 5, goal reached \(all nodes finished\): "
+        self.assertRegex(repr(run), r"^<Simulation of 3 nodes, round 5, goal reached \(5 rounds \(stop\.rounds\)\): "
                                     r"time_s [^,]+, loss [^,]+, .*distance [^,]+.*>$")
 
     def test_a_refusal_holds_the_words_of_the_program(self):
