@@ -137,7 +137,7 @@ Course run_nodes(const std::string& algorithm, const std::string& way) {
       trainers.push_back(std::async(std::launch::async, train, socket, k, way == "gradients"));
   }
   for (const auto& node : nodes)
-    REQUIRE(eventually([&] { return node->get("/v1/status")["run"]["round"] == 40; }));
+    REQUIRE(eventually([&] { return node->get("/v1/status")["node"]["state"] == "finished"; }));
   Course course;
   const json convergence = nodes[0]->get("/v1/convergence");
   for (const json& point : convergence["series"]) course.losses.push_back(point.value("loss", 0.0));
