@@ -63,45 +63,27 @@ class Ending : public Cluster {
   std::size_t late_steps = 0;
 };
 
-sim::Options world_of(const LegalWay& way, const optim::Options& training, double loss) {
-  sim::Options options = reference_world(kNodes, way.kind, training);
-  options.base.schedule = way.schedule;
-  options.base.quorum = way.quorum;
-  options.base.missing = way.missing;
-  options.base.staleness = 2;
-  options.base.expect = kNodes;
-  options.base.goal.rounds = kRounds;
-  options.straggler = 4;
-  options.network.loss = loss;
-  options.network.jitter = 2 * options.compute;
-  return options;
-}
-
-optim::Options training_of(const optim::AlgorithmRow& algorithm) {
-  optim::Options training = reference_training(0.1);
-  training.algorithm = &algorithm;
-  training.penalty = 0.5;
-  return training;
-}
-
 void expect_one_end(const LegalWay& way, const optim::Options& given, double loss) {
   const optim::Options training = training_by(way, given);
   CAPTURE(way.name);
   CAPTURE(loss);
-  Ending(world_of(way, training, loss), training).expect_one_end(300s);
+  sim::Options options = world_by(way, training, kNodes, loss);
+  options.base.goal.rounds = kRounds;
+  Ending(options, training).expect_one_end(300s);
 }
 
 }  // namespace
 
 TEST_CASE("Every legal way of averaging ends with one model of all nodes") {
   for (const double loss : all_or_first<double>(1, {.3, 0, .5}))
-    for (const LegalWay& way : legal_ways()) expect_one_end(way, training_of(*way.algorithm), loss);
+    for (const LegalWay& way : legal_ways())
+      expect_one_end(way, walk_training(*way.algorithm), loss);
 }
 
 TEST_CASE("Every codec that remembers ends with one model of all nodes") {
   for (const std::string& codec : all_or_first(2, compressed_forms()))
     for (const LegalWay& way : legal_ways()) {
-      optim::Options training = training_of(*way.algorithm);
+      optim::Options training = walk_training(*way.algorithm);
       training.codec = optim::wire_form_named(codec);
       if (!allows(way, training.codec)) continue;
       LegalWay named = way;
@@ -113,7 +95,7 @@ TEST_CASE("Every codec that remembers ends with one model of all nodes") {
 TEST_CASE("Every rule of averaging ends with one model of all nodes") {
   for (const optim::MixRule& rule : optim::mix_rules())
     for (const LegalWay& way : legal_ways()) {
-      optim::Options training = training_of(*way.algorithm);
+      optim::Options training = walk_training(*way.algorithm);
       training.aggregation.rule = &rule;
       if (rule.is_plain || !allows(way, rule)) continue;
       LegalWay named = way;

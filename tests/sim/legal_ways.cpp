@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "tests/sim/reference.h"
+
 namespace starling::test {
 
 using gossip::Missing, topology::Kind;
@@ -96,6 +98,27 @@ bool allows(const LegalWay& way, const optim::MixRule& rule) {
   if (way.outer != optim::OuterKind::none && way.schedule->is_matched) return false;
   return !rule.is_trimmed ||
          (!way.algorithm->is_exact && !way.schedule->is_pairwise && !way.schedule->is_matched);
+}
+
+optim::Options walk_training(const AlgorithmRow& algorithm) {
+  optim::Options training = reference_training(0.1);
+  training.algorithm = &algorithm;
+  training.penalty = 0.5;
+  return training;
+}
+
+sim::Options world_by(const LegalWay& way, const optim::Options& training, std::size_t nodes,
+                      double loss) {
+  sim::Options options = reference_world(nodes, way.kind, training);
+  options.base.schedule = way.schedule;
+  options.base.quorum = way.quorum;
+  options.base.missing = way.missing;
+  options.base.staleness = 2;
+  options.base.expect = nodes;
+  options.straggler = 4;
+  options.network.loss = loss;
+  options.network.jitter = 2 * options.compute;
+  return options;
 }
 
 }  // namespace starling::test

@@ -9,6 +9,7 @@
 #include "gossip/options.h"
 #include "gossip/schedule.h"
 #include "optim/options.h"
+#include "sim/options.h"
 
 namespace starling::test {
 
@@ -25,6 +26,12 @@ struct LegalWay {
 std::vector<LegalWay> legal_ways();
 // `training` by that way.
 optim::Options training_by(const LegalWay& way, optim::Options training);
+
+// Of the walks over all ways: training for the reference problem with one optimum of all, and the
+// world of `nodes` of them, one of which is slow, on a network that loses such a part of messages.
+optim::Options walk_training(const optim::AlgorithmRow& algorithm);
+sim::Options world_by(const LegalWay& way, const optim::Options& training, std::size_t nodes,
+                      double loss);
 
 // The codecs whose vectors are encoded against earlier ones, each by a name of its own.
 std::vector<std::string> compressed_forms();

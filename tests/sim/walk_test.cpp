@@ -25,24 +25,8 @@ namespace {
 constexpr std::size_t kNodes = 5;
 constexpr ReferenceShape kOneOptimum{.n = kNodes, .d = 4, .h = 0, .noise = 0};
 
-optim::Options training_of(const AlgorithmRow& algorithm) {
-  optim::Options training = reference_training(0.1);
-  training.algorithm = &algorithm;
-  training.penalty = 0.5;
-  return training;
-}
-
 sim::Options world_of(const LegalWay& way, const optim::Options& training) {
-  sim::Options options = reference_world(kNodes, way.kind, training);
-  options.base.schedule = way.schedule;
-  options.base.quorum = way.quorum;
-  options.base.missing = way.missing;
-  options.base.staleness = 2;
-  options.base.expect = kNodes;
-  options.straggler = 4;
-  options.network.loss = .1;
-  options.network.jitter = 2 * options.compute;
-  return options;
+  return world_by(way, training, kNodes, .1);
 }
 
 // The largest distance of a node from the optimum.
@@ -89,12 +73,12 @@ LegalWay usual_way(const AlgorithmRow& algorithm, std::string_view what) {
 }  // namespace
 
 TEST_CASE("Every legal way of averaging ends in the optimum that all nodes share") {
-  for (const LegalWay& way : legal_ways()) expect_to_end(way, training_of(*way.algorithm), 1e-6);
+  for (const LegalWay& way : legal_ways()) expect_to_end(way, walk_training(*way.algorithm), 1e-6);
 }
 
 TEST_CASE("Every algorithm ends in the optimum that all nodes share by several local steps") {
   for (const AlgorithmRow& algorithm : optim::algorithms()) {
-    optim::Options training = training_of(algorithm);
+    optim::Options training = walk_training(algorithm);
     training.local_steps.fixed = 3;
     expect_to_end(usual_way(algorithm, "three local steps"), training, 1e-6);
   }
@@ -103,7 +87,7 @@ TEST_CASE("Every algorithm ends in the optimum that all nodes share by several l
 TEST_CASE("Every algorithm ends within the roundings of every format of numbers") {
   for (const AlgorithmRow& algorithm : optim::algorithms())
     for (const optim::Format& format : optim::formats()) {
-      optim::Options training = training_of(algorithm);
+      optim::Options training = walk_training(algorithm);
       training.codec = {.format = &format};
       const double rounding = format.width >= 8 ? 1e-6 : format.width >= 4 ? 1e-5 : .03;
       expect_to_end(usual_way(algorithm, format.name), training, rounding);
@@ -114,7 +98,7 @@ TEST_CASE("Every algorithm ends within the roundings of every format of numbers"
 TEST_CASE("Every legal way of averaging ends in the optimum with every codec that remembers") {
   for (const std::string& codec : compressed_forms())
     for (const LegalWay& way : legal_ways()) {
-      optim::Options training = training_of(*way.algorithm);
+      optim::Options training = walk_training(*way.algorithm);
       training.codec = optim::wire_form_named(codec);
       if (!allows(way, training.codec)) continue;
       LegalWay named = way;
@@ -128,7 +112,7 @@ TEST_CASE("Every legal way of averaging ends in the optimum in parts and parts t
   for (const char* codec : all_or_first<const char*>(1, {"i4", "f64", "auto", "top:50%"}))
     for (const LegalWay& way : legal_ways())
       for (const bool overlap : {false, true}) {
-        optim::Options training = training_of(*way.algorithm);
+        optim::Options training = walk_training(*way.algorithm);
         training.codec = optim::wire_form_named(codec);
         training.codec.coding.parts = 2;
         training.overlap = overlap;
@@ -145,7 +129,7 @@ TEST_CASE("Every legal way of averaging ends in the optimum with unequal local s
   for (const char* codec : all_or_first<const char*>(1, {"f64", "i4"}))
     for (const LegalWay& way : legal_ways())
       for (const bool by_steps : {false, true}) {
-        optim::Options training = training_of(*way.algorithm);
+        optim::Options training = walk_training(*way.algorithm);
         training.codec = optim::wire_form_named(codec);
         training.local_steps.fixed = 2;
         training.weighs_steps = by_steps;
@@ -163,7 +147,7 @@ TEST_CASE("Every algorithm ends in the optimum with every local optimizer that i
     for (const AlgorithmRow& algorithm : optim::algorithms())
       for (const LocalOptimizerKind kind : optim::local_optimizers()) {
         if (!allows(algorithm.optimizers, kind)) continue;
-        optim::Options training = training_of(algorithm);
+        optim::Options training = walk_training(algorithm);
         training.local_optimizer = kind;
         training.learning_rate = optim::is_linear(kind) ? 0.05 : 0.02;
         training.codec = optim::wire_form_named(codec);
@@ -176,7 +160,7 @@ TEST_CASE("Every legal way of averaging ends in the optimum by every rule of ave
   for (const char* codec : all_or_first<const char*>(1, {"f64", "i4"}))
     for (const optim::MixRule& rule : optim::mix_rules())
       for (const LegalWay& way : legal_ways()) {
-        optim::Options training = training_of(*way.algorithm);
+        optim::Options training = walk_training(*way.algorithm);
         training.codec = optim::wire_form_named(codec);
         training.aggregation.rule = &rule;
         if (rule.is_plain || !allows(way, rule) || !allows(way, training.codec)) continue;
