@@ -17,6 +17,9 @@ constexpr std::size_t kDonorAttempts = 8;
 // a false round lifts the newcomer further. Smaller: if rounds are shorter than the table's delay,
 // a newcomer begins some rounds late, and learns the round from its neighbours.
 constexpr std::uint64_t kRoundsUntold = 1000;
+// Checkpoints whose rounds differ by fewer are of one time. Larger: a node resumes from a model
+// that the others have left behind. Smaller: nodes that stopped one by one lose their own states.
+constexpr std::uint64_t kCheckpointRounds = 64;
 
 // Members that have to tell the norms of their models before another's is compared with them.
 constexpr std::size_t kNormWitnesses = 2;
@@ -38,6 +41,15 @@ std::uint64_t highest_round(const Roster& members) {
     highest = std::max(highest, member->round);
   }
   return 2 * (trained.size() > 1 ? second : highest) + kRoundsUntold;
+}
+
+// The round of the latest checkpoint from which another member resumes; 0: none does.
+std::uint64_t furthest_resumed(const Roster& members) {
+  std::uint64_t furthest = 0;
+  for (const Member* member : members.ready())
+    if (member->id != members.self() && member->phase == Phase::resumed && members.agrees(*member))
+      furthest = std::max(furthest, member->round);
+  return furthest;
 }
 
 // The other founders that are ready, and so have the common initial model.
@@ -66,14 +78,19 @@ std::vector<const Member*> founders(const Roster& members) {
 std::vector<const Member*> donors(const Roster& members, std::uint64_t own) {
   if (members.census().trained == 0) return {};
   std::vector<const Member*> donors = members.ready();
+  const std::uint64_t furthest = std::max(own + kCheckpointRounds, furthest_resumed(members));
   std::erase_if(donors, [&](const Member* member) {
-    const bool waits = own > 0 && member->phase == Phase::resumed;
+    const bool waits = own > 0 && member->phase == Phase::resumed && member->round < furthest;
     return member->id == members.self() || member->round <= own || waits;
   });
   const auto agrees = [&](const Member* member) { return members.agrees(*member); };
   if (std::ranges::any_of(donors, agrees))
     std::erase_if(donors, [&](const Member* member) { return !agrees(member); });
   return donors;
+}
+
+bool is_outdated(const Roster& members, std::uint64_t own) {
+  return furthest_resumed(members) >= own + kCheckpointRounds;
 }
 
 double norm_most(const Roster& members, NodeId donor, std::uint64_t round) {

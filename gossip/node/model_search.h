@@ -22,10 +22,13 @@ std::vector<const Member*> fellows(const Roster& members);
 // Of these, those with data: they share the data and found the model together.
 std::vector<const Member*> founders(const Roster& members);
 // The members whose model a newcomer may adopt: those that have trained at least one round. If the
-// node has a model of round `own`, only members that train beyond that round. Members that differ
-// in an agreed key count only if no other member can give a model, so that settings can be changed
-// one node after the other without losing the model.
+// node has a model of round `own`, only members that train beyond that round, and the furthest of
+// those that resume from a later checkpoint. Members that differ in an agreed key count only if no
+// other member can give a model, so that settings can be changed one node after the other without
+// losing the model.
 std::vector<const Member*> donors(const Roster& members, std::uint64_t own);
+// Whether a member resumes from a later checkpoint than that of round `own`.
+bool is_outdated(const Roster& members, std::uint64_t own);
 
 // The largest norm that a model of that donor and round may have: ten times the largest that two
 // other members or more tell of models of no less than half of the round, and of round 50 at least.

@@ -81,6 +81,10 @@ bool Startup::may_begin(Time now, const Roster& members, const Links& links) {
     return false;
   }
   if (!is_expected()) return false;
+  if (origin_ == Origin::own && is_outdated(members, round_of(before_))) {
+    enter(now, Fetching());
+    return false;
+  }
   // Founders begin together; a newcomer begins as soon as its edges are open.
   const bool linked = origin_ == Origin::donor ? links.are_open() : links.are_agreed();
   return linked || now - *muster_.complete_since() >= kLinkPatience;

@@ -223,6 +223,16 @@ std::uint64_t newest_round(Cluster& cluster, std::size_t node) {
   return newest ? newest->round : 0;
 }
 
+// The rounds from which nodes began since so many events.
+std::vector<std::uint64_t> begun_from(const Cluster& cluster, std::size_t seen) {
+  constexpr std::string_view kBegun = "training from round ";
+  std::vector<std::uint64_t> rounds;
+  for (std::size_t k = seen; k < cluster.events.size(); ++k)
+    if (const std::string& text = cluster.events[k]; text.starts_with(kBegun))
+      rounds.push_back(std::stoul(text.substr(kBegun.size())));
+  return rounds;
+}
+
 }  // namespace
 
 TEST_CASE("A fleet that stops at one round goes on bit for bit") {
@@ -389,11 +399,27 @@ TEST_CASE("A node that comes back while the others train takes their model") {
   const std::size_t seen = cluster.events.size();
   cluster.world.start(5);
   REQUIRE(cluster.comes_true([&] { return cluster.world.status(5).run.round > far; }, 20s));
-  const auto begun = std::ranges::find_if(
-      cluster.events.begin() + static_cast<std::ptrdiff_t>(seen), cluster.events.end(),
-      [](const std::string& text) { return text.starts_with("training from round"); });
-  REQUIRE(begun != cluster.events.end());
-  CHECK(std::stoul(begun->substr(std::string("training from round ").size())) > far);
+  const std::vector<std::uint64_t> begun = begun_from(cluster, seen);
+  REQUIRE(begun.size() == 1);
+  CHECK(begun.front() > far);
+  expect_sound(cluster);
+}
+
+TEST_CASE("A fleet goes on from its latest checkpoint also at a node that has an older one") {
+  const std::uint64_t far = full_or<std::uint64_t>(400, 180);
+  Cluster cluster = saving_cluster("ed", {.rounds = 10, .is_kept = true});
+  cluster.start_all();
+  REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 50; }, 60s));
+  cluster.world.crash(5);
+  REQUIRE(cluster.comes_true([&] { return cluster.round(0) > far; }, 60s));
+  crash_all(cluster);
+  REQUIRE(newest_round(cluster, 5) < far / 2);
+  const std::size_t seen = cluster.events.size();
+  start_again(cluster, 0);
+  const auto trains_on = [&] { return begun_from(cluster, seen).size() == 16; };
+  REQUIRE(cluster.comes_true(trains_on, 20s));
+  CHECK(std::ranges::min(begun_from(cluster, seen)) >= far - 20);
+  becomes_exact(cluster);
   expect_sound(cluster);
 }
 
