@@ -23,6 +23,25 @@ constexpr double kThin = 20e3, kWider = 60e3;
 // As of gossip/edges/schedules/rounds.cpp: who hears later than others of a death catches up.
 constexpr std::uint64_t kRoundsInStep = 8;
 
+// Two nodes that have trained for three seconds.
+class Pair : public Cluster {
+ public:
+  Pair(gossip::Missing missing, gossip::Alone alone)
+      : Cluster(world_of(missing, alone), reference_training(.05)) {
+    start_all();
+    world.run_until(Time(3s));
+  }
+
+ private:
+  static sim::Options world_of(gossip::Missing missing, gossip::Alone alone) {
+    sim::Options options = reference_world(2, topology::Kind::ring, reference_training(.05));
+    options.base.expect = 2;
+    options.base.missing = missing;
+    options.base.alone = alone;
+    return options;
+  }
+};
+
 class Thin : public Cluster {
  public:
   Thin(std::size_t nodes, topology::Kind kind, double bandwidth,
@@ -201,13 +220,7 @@ TEST_CASE(
   for (const gossip::Missing missing : {gossip::Missing::late, gossip::Missing::reuse})
     for (const Duration cut : {Duration(100ms), Duration(9s), Duration(5min)}) {
       CAPTURE(seconds(cut));
-      const optim::Options training = reference_training(.05);
-      sim::Options options = reference_world(2, topology::Kind::ring, training);
-      options.base.expect = 2;
-      options.base.missing = missing;
-      Cluster cluster(options, training);
-      cluster.start_all();
-      cluster.world.run_until(Time(3s));
+      Pair cluster(missing, gossip::Alone::rest);
       cluster.world.network().partition(std::vector<std::size_t>{0}, 2);
       cluster.world.run_until(cluster.world.now() + cut);
       const std::uint64_t rested = cluster.round(0);
@@ -233,19 +246,13 @@ TEST_CASE("Who is left when all others have left trains on alone") {
 TEST_CASE("Who is left when all others have died rests where it may not train alone") {
   for (const gossip::Alone alone : {gossip::Alone::rest, gossip::Alone::train}) {
     const bool trains = alone == gossip::Alone::train;
-    const optim::Options training = reference_training(.05);
-    sim::Options options = reference_world(2, topology::Kind::ring, training);
-    options.base.expect = 2;
-    options.base.alone = alone;
-    Cluster cluster(options, training);
-    cluster.start_all();
-    cluster.world.run_until(Time(3s));
+    Pair cluster(gossip::Missing::late, alone);
     cluster.world.crash(0);
     cluster.world.run_until(Time(60s));
     CHECK((cluster.round(1) > 1000) == trains);
     CHECK(cluster.world.status(1).is_alone != trains);
     // It gives its model to who joins, and goes on with it.
-    gossip::Options newcomer = sim::node_options(options, 0);
+    gossip::Options newcomer = sim::node_options(cluster.world.options(), 0);
     newcomer.expect = 0;
     newcomer.seeds = {sim::control_of(1)};
     cluster.world.start(0, newcomer);
