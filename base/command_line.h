@@ -46,6 +46,7 @@ inline constexpr int kExitFailed = 1;      // while running
 inline constexpr int kExitWrongUsage = 2;  // nothing was started
 inline constexpr int kExitGoalNotReached = 3;
 inline constexpr int kExitUnreachable = 4;  // the node that was asked
+inline constexpr int kExitLeftBehind = 5;   // the others have ended and gone
 
 // Why a command ends without having done its work.
 struct Complaint {

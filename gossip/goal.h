@@ -15,6 +15,9 @@ namespace starling::gossip {
 
 // Over which nodes loss and accuracy are judged: by their mean, or by the worst node's.
 enum class GoalOf { mean, worst };
+// Which models become the one with which the run ends: the last ones, or those of the evaluation at
+// which the fleet's held-out loss was least.
+enum class GoalKeep { last, best };
 
 struct Goal {
   std::uint64_t rounds = 0;    // 0: no limit
@@ -25,6 +28,7 @@ struct Goal {
   // The largest epsilon that its steps may come to; see optim/privacy/accountant.h.
   std::optional<double> epsilon = {};
   GoalOf of = GoalOf::mean;
+  GoalKeep keep = GoalKeep::last;
 
   optim::Target target() const { return {loss, accuracy}; }
   bool is_set() const;

@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 constexpr std::array kPresets = {"local"sv, "lan"sv, "wan"sv};
 constexpr double kExpectPatienceLimit = 1e7;  // s
 constexpr std::array kGoalOf = {"mean"sv, "worst"sv};
+constexpr std::array kGoalKeep = {"last"sv, "best"sv};
 constexpr std::array kMissing = {"late"sv, "reuse"sv, "self"sv};
 constexpr std::array kAlone = {"rest"sv, "train"sv};
 
@@ -108,6 +109,9 @@ const Bindings<Options>& bindings() {
         .bind("stop.patience", at(&Options::goal, &Goal::patience), Whole{0, 1'000'000'000}, agreed,
               "end the run after so many evaluations in a row without a gain of the fleet's "
               "held-out loss; 0: any number; smaller: noise ends the run early")
+        .bind("stop.keep", at(&Options::goal, &Goal::keep), OneOf{kGoalKeep}, agreed,
+              "with which models the run ends: the last ones, or the best, those of the evaluation "
+              "at which the held-out loss of the fleet was least")
         .bind(
             "stop.epsilon", at(&Options::goal, &Goal::epsilon), Real{0, 1e6}, agreed,
             "with optim.noise, a node takes no step that would bring its epsilon above this, over "

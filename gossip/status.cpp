@@ -24,6 +24,13 @@ std::string_view name(EdgeState state) {
   return name_of({"opening", "active", "late", "refused"}, state);
 }
 
+std::string to_text(const EndModel& model) {
+  std::string text =
+      fmt::format("{:016x}, of {} node{}", model.hash, model.nodes, model.nodes == 1 ? "" : "s");
+  if (model.round > 0) text += fmt::format(", as they were after round {}", model.round);
+  return text;
+}
+
 std::size_t count_in(std::span<const MemberStatus> members, Liveness liveness) {
   return static_cast<std::size_t>(std::ranges::count(members, liveness, &MemberStatus::liveness));
 }

@@ -107,16 +107,25 @@ struct CodecStatus {
 };
 
 // How far the run is, and how it ended.
+// The model with which a run ended.
+struct EndModel {
+  std::uint64_t hash = 0;   // of its content; 0: there is none
+  std::uint64_t nodes = 0;  // for so many it stands
+  std::uint64_t round = 0;  // the mean of their models after that round; 0: of their last ones
+};
+// "5f3a91…, of 4 nodes, as they were after round 120"
+std::string to_text(const EndModel& model);
+
 struct EndStatus {
   std::string progress = {};        // for people: what the fleet has come to of its goals
   std::optional<double> done = {};  // the part of the run that is over, 0 to 1, by its limits
   std::optional<double> remaining_s = {};   // until the first of these, at the pace so far
   std::optional<std::uint64_t> round = {};  // after which all end; nothing: it is not agreed
   std::string reason = {};                  // why; empty: it goes on
-  std::uint64_t model = 0;   // content hash of the model with which it ended; 0: none yet
-  std::uint64_t models = 0;  // for so many nodes that model stands
+  EndModel model = {};
   bool goal_reached = false;
-  std::string shortfall = {};  // why the node finished short of the goal; empty: it reached it
+  bool is_left_behind = false;  // most of the others ended and are gone, and nobody has their model
+  std::string shortfall = {};   // why the node finished short of the goal; empty: it reached it
 };
 
 struct RunStatus {

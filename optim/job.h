@@ -7,6 +7,7 @@
 //   absorb    x = offered + sum_j weight_j (theirs_j - own_j), for the round that was offered;
 //             own_j is the last offer, or an earlier vector that theirs_j belongs to; unless the
 //             job is `between`, the round ends with it
+//   back_to   x becomes what it was after an earlier round
 //   tally     the mean of x and of the means of other models, which the end of a run sums up
 //   seal      x becomes the one model with which a run ends
 //   copy      x as it is now, for readers of the shared model
@@ -213,6 +214,8 @@ struct Job {
   // With Needs::is_masked, beside `edges`: who takes part; null: too few.
   std::shared_ptr<const MaskGroup> mask_group;
   std::vector<MixTerm> mix;
+  // The round of an evaluation whose model was kept; 0, or another one: x stays.
+  std::uint64_t back_to = 0;
   std::optional<std::vector<ModelMean>> tally;
   std::optional<Seal> seal;
   bool copy = false;
@@ -221,6 +224,8 @@ struct Job {
   bool evaluate = false;
   bool whole = false;  // with `evaluate`: on all samples, not on at most eval.samples
   Target target;       // an evaluation of some samples that reaches it is taken again, of all
+  // With `evaluate`: x is kept, and what was kept of other rounds than these is dropped.
+  std::optional<std::vector<std::uint64_t>> keeps;
   bool local = false;
   std::size_t local_steps = 1;  // with `local`
   double pace = 1;              // how many times the steps of a node of pace 1 these are

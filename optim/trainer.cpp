@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 
 #include "base/check.h"
 #include "base/content_hash.h"
@@ -193,6 +194,8 @@ class TypedTrainer final : public Trainer {
   void take_in(const Job& job, Done& done) {
     if (job.absorb || job.offer) algorithm_->follow({job.edges, job.ending, job.mask_group});
     if (job.absorb) absorb(job, done);
+    const auto kept = job.back_to > 0 ? kept_.find(job.back_to) : kept_.end();
+    if (kept != kept_.end()) begin_at(kept->second);
     if (job.tally) done.tally = mean_of<S>(algorithm_->model(), *job.tally, *learner_->pool());
     if (job.seal) seal(*job.seal, done);
     if (job.copy) done.copy = parameters();
@@ -343,12 +346,16 @@ class TypedTrainer final : public Trainer {
     seal.vector.copy_to(0, std::as_writable_bytes(std::span(sealed)));
     const double distance = std::sqrt(squared_distance(x, std::span<const S>(sealed)));
     const std::uint64_t hash = model_hash(learner_->blocks(), std::span<const S>(sealed));
+    // Others may have kept theirs one evaluation earlier or later.
+    double within = seal.within;
+    for (const auto& [round, kept] : kept_)
+      within = std::max(within, std::sqrt(squared_distance(x, std::span<const S>(kept))));
     const bool is_known = hash == seal.expected;
-    if (!is_known && !(distance <= seal.within)) {
+    if (!is_known && !(distance <= within)) {
       done.problem = fmt::format(
           "the model of the end lies {:.3g} from this node's, where {:.3g} is the most by its "
           "distance from its neighbours",
-          distance, seal.within);
+          distance, within);
       return;
     }
     begin_at(sealed);
@@ -381,6 +388,11 @@ class TypedTrainer final : public Trainer {
     if (is_some && job.target.is_reached_by(evaluation)) evaluation = learner_->evaluate(x, 0);
     done.evaluation = evaluation;
     done.evaluation->round = job.round > 0 ? job.round - 1 : 0;
+    if (!job.keeps) return;
+    std::erase_if(kept_, [&](const auto& kept) {
+      return std::ranges::find(*job.keeps, kept.first) == job.keeps->end();
+    });
+    kept_[done.evaluation->round] = std::vector<S>(x.begin(), x.end());
   }
 
   static std::string describe_refusal(const Report& report, std::uint64_t round, double rate) {
@@ -413,8 +425,9 @@ class TypedTrainer final : public Trainer {
   std::unique_ptr<Learner<S>> learner_;
   LocalData* data_;
   std::function<Time()> clock_;
-  std::optional<Shard> shard_;  // that was assigned last
-  BufferPool saving_;           // for what is saved, whose size hardly changes
+  std::optional<Shard> shard_;                    // that was assigned last
+  std::map<std::uint64_t, std::vector<S>> kept_;  // models of earlier rounds; see Job::keeps
+  BufferPool saving_;                             // for what is saved, whose size hardly changes
   std::unique_ptr<Algorithm<S>> algorithm_;
   bool is_founded_ = false;      // on surveys
   bool is_initialized_ = false;  // x is the initial model, or that of another

@@ -35,8 +35,7 @@ gossip::GoalSummary judge_goal(const World& world) {
     if (!end.shortfall.empty() && reason.empty())
       reason = fmt::format("node-{}: {}", node, end.shortfall);
     if (node == 0) goal.reason = end.reason;
-    if (node == 0 && end.model != 0)
-      goal.model = fmt::format("{:016x}", end.model), goal.models = end.models;
+    if (node == 0) goal.model = end.model;
     goal.round = std::max(goal.round, status.run.round);
   }
   if (!reason.empty()) goal.reason = reason;

@@ -377,9 +377,10 @@ Result<void> keep_model(Daemon& daemon, const Config& config, const std::string&
   const std::uint64_t round = last->status.run.round;
   const gossip::EndStatus& end = last->status.run.end;
   const models::Precision precision = config.learner.model.precision;
-  const std::map<std::string, std::string> origin = {{"node", daemon.identity.name},
-                                                     {"round", std::to_string(round)},
-                                                     {"model", fmt::format("{:016x}", end.model)}};
+  const std::map<std::string, std::string> origin = {
+      {"node", daemon.identity.name},
+      {"round", std::to_string(round)},
+      {"model", fmt::format("{:016x}", end.model.hash)}};
   std::string bytes;
   if (daemon.external) {
     bytes = daemon.external->status().write_model(parameters, origin);
@@ -415,11 +416,11 @@ Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& l
   if (line.has("json")) fmt::print("{}\n", status);
   if (const auto path = line.value("status-file")) TRY_DO(replace_file(*path, status));
   const gossip::EndStatus& end = last->status.run.end;
-  if (end.model != 0)
-    log::info("the run ended with the model {:016x} of {} nodes: {}", end.model, end.models,
-              end.reason);
+  if (end.model.hash != 0)
+    log::info("the run ended with one model, {}: {}", to_text(end.model), end.reason);
   if (const std::string& shortfall = end.shortfall; !shortfall.empty())
-    return complaint(kExitGoalNotReached, "goal not reached: {}", shortfall);
+    return complaint(end.is_left_behind ? kExitLeftBehind : kExitGoalNotReached,
+                     "goal not reached: {}", shortfall);
   // A node that a person ends has no result to be judged.
   const bool is_judged = config.node.goal.is_set() && (end.round || last->trainer);
   if (const std::string fault = fault_of(*last); !fault.empty() && is_judged)
@@ -489,7 +490,8 @@ the others first. Without any configuration it trains the built-in data alone.)"
   starling run --node.name=a
   starling run --node.name=b --listen.control=127.0.0.1:7610 --listen.http=127.0.0.1:7690 \
       --join 127.0.0.1:7600)",
-    .exits = "0 done, 1 failed while running, 2 wrong usage or configuration, 3 goal not reached.",
+    .exits = R"(0 done, 1 failed while running, 2 wrong usage or configuration, 3 goal not reached,
+5 the others ended while this node was away, and are gone.)",
     .settings = "*",
     .run = run_node};
 

@@ -67,10 +67,7 @@ void add_end(json& run, const gossip::EndStatus& end) {
   if (!end.shortfall.empty()) run["shortfall"] = end.shortfall;
   if (!end.round) return;
   run["end"] = {{"round", *end.round}, {"reason", end.reason}, {"reached", end.goal_reached}};
-  if (end.model == 0) return;
-  // As text: a JSON number does not hold 64 bits.
-  run["end"]["model"] = fmt::format("{:016x}", end.model);
-  run["end"]["nodes"] = end.models;
+  put(run["end"], end.model);
 }
 
 json run_json(const Identity& identity, const gossip::RunStatus& run) {

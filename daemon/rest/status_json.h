@@ -2,6 +2,8 @@
 // the names the interface promises. Missing and non-finite values are left out.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -43,6 +45,16 @@ nlohmann::json events_json(std::span<const LoggedEvent> events);
 template <class Json>
 void put(Json& object, const char* name, std::optional<double> value) {
   if (value && std::isfinite(*value)) object[name] = *value;
+}
+
+// {model, nodes, kept_round}, if there is such a model. The hash is text: no JSON number holds 64
+// bits.
+template <class Json>
+void put(Json& object, const gossip::EndModel& model) {
+  if (model.hash == 0) return;
+  object["model"] = fmt::format("{:016x}", model.hash);
+  object["nodes"] = model.nodes;
+  if (model.round > 0) object["kept_round"] = model.round;
 }
 
 // One line of UTF-8; invalid bytes are replaced.

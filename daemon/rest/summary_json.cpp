@@ -38,9 +38,7 @@ Json to_json(const gossip::GoalSummary& goal) {
   for (const gossip::GoalRow& row : gossip::goal_rows())
     if (const std::optional<double> wanted = row.wanted(goal.wanted))
       object[std::string(row.key.substr(row.key.find('.') + 1))] = *wanted;
-  if (goal.model.empty()) return object;
-  object["model"] = goal.model;
-  object["nodes"] = goal.models;
+  put(object, goal.model);
   return object;
 }
 

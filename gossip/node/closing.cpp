@@ -21,14 +21,15 @@ void Closing::begin(Time now, Outbox& out) {
   around_.life.enter(now, Ending());
   around_.exchange.rest(true);
   around_.exchange.sessions().close_all(now, out);
-  out.event(Event::Kind::ending, fmt::format("the run ends after round {}: {}",
-                                             around_.course.run().round, around_.end.reason()));
 }
 
 void Closing::advance(Time now, Outbox& out) {
   Life& life = around_.life;
   Settlement& settlement = around_.settlement;
   if (life.is_in<Ending>()) {
+    if (!std::exchange(is_told_, true))
+      out.event(Event::Kind::ending, fmt::format("the run ends after round {}: {}",
+                                                 around_.course.run().round, around_.end.reason()));
     const bool is_settled = average_last_pairs(out) || now >= life.since() + kPairsLimit;
     if (!is_settled || !life.is_free()) return;
     life.enter(now, Settling());
@@ -40,11 +41,9 @@ void Closing::advance(Time now, Outbox& out) {
   if (!life.is_in<Sealing>() || !settlement.is_over(now)) return;
   life.enter(now, Finished());
   around_.saver.want();
-  out.event(Event::Kind::finished,
-            settlement.sealed() == 0
-                ? settlement.problem()
-                : fmt::format("finished with the model {:016x} of {} node{}", settlement.sealed(),
-                              settlement.models(), settlement.models() == 1 ? "" : "s"));
+  out.event(Event::Kind::finished, settlement.sealed() == 0
+                                       ? settlement.problem()
+                                       : "finished with one model, " + to_text(settlement.model()));
   out.put(MayEnd{});
 }
 

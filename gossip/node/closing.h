@@ -44,6 +44,7 @@ class Closing {
   double distance_within() const;
 
   Around around_;
+  bool is_told_ = false;  // that the run ends
 };
 
 }  // namespace starling::gossip

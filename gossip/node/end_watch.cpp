@@ -27,14 +27,16 @@ void EndWatch::begin(Time now, std::uint64_t round) {
 void EndWatch::tick(Time now, Outbox& out) {
   const Life& life = around_.life;
   const bool is_told = life.has_come_to<phases::Ending>() && !end_.reason().empty();
-  if (!life.has_come_to<phases::Computing>() || is_told) return;
+  const bool is_over = is_told && options_.goal.keep == GoalKeep::last;
+  if (!life.has_come_to<phases::Computing>() || life.has_come_to<phases::Sealing>() || is_over)
+    return;
   const RunStatus& run = around_.course.run();
   const bool is_same = std::exchange(judged_round_, run.round) == run.round;
   if (is_same && now < judged_at_ + options_.timing.news) return;
   judged_at_ = now;
   end_.judge(own(now), around_.members, around_.exchange.neighbors());
-  const bool is_over = end_.is_over(run.round, run.uncounted);
-  if (is_over && life.is_in<phases::Computing>() && !std::exchange(has_cut_steps_, true))
+  const bool has_to_end = end_.is_over(run.round, run.uncounted);
+  if (has_to_end && life.is_in<phases::Computing>() && !std::exchange(has_cut_steps_, true))
     out.put(EndSteps{});
 }
 
@@ -44,12 +46,12 @@ EndStatus EndWatch::status(Time now) const {
   EndStatus end{.progress = progress_text(options_.goal, progress),
                 .done = share_done(options_.goal, progress),
                 .reason = end_.reason(),
-                .model = around_.settlement.sealed(),
-                .models = around_.settlement.models()};
+                .model = around_.settlement.model()};
   if (end_.is_over(run.round, run.uncounted)) end.round = end_.agreed();
   if (end.done && *end.done > 0 && !end.round)
     end.remaining_s = around_.course.elapsed_s(now) * (1 - *end.done) / *end.done;
   if (!around_.life.has_come_to<phases::Sealing>()) return end;
+  end.is_left_behind = around_.settlement.is_left_behind();
   end.shortfall = shortfall();
   end.goal_reached = end.shortfall.empty() && options_.goal.is_set();
   return end;

@@ -73,7 +73,7 @@ struct NodeParts {
   Saver saver;
   Donor donor;
   RunEnd run_end{options, exchange.rounds().are_related()};
-  Settlement settlement{options, {members, links, gate}};
+  Settlement settlement{options, run_end, {members, links, gate}};
   Training training;
   EndWatch end_watch{options, run_end, {life, exchange, members, training.course(), settlement}};
   FleetWatch fleet;

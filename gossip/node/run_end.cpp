@@ -12,6 +12,9 @@ namespace {
 
 // News are told so many times before every node knows of an end that is set for later.
 constexpr double kSpreads = 5;
+// After so many times that news are told, the members' records tell of an evaluation. Larger: of
+// evaluations in quick succession fewer count. Smaller: an evaluation is judged by earlier ones.
+constexpr double kLossNews = 2;
 // A gain of the fleet's held-out loss, relative. Smaller: noise puts off the end by stop.patience.
 constexpr double kGain = 1e-4;
 
@@ -61,17 +64,26 @@ std::vector<const Member*> parties(const Roster& members) {
   return parties;
 }
 
+std::vector<const Member*> gone_parties(const Roster& members) {
+  std::vector<const Member*> gone;
+  for (const auto& entry : members.others())
+    if (!entry->is_present() && has_ended(*entry->member) && members.agrees(*entry->member))
+      gone.push_back(&*entry->member);
+  return gone;
+}
+
 std::uint64_t RunEnd::told_accuracy(const Evaluation& own) const {
   return options_.goal.accuracy && own && own->accuracy ? told_amount(*own->accuracy) : 0;
 }
 
 std::uint64_t RunEnd::told_loss(const Evaluation& own) const {
   const Goal& goal = options_.goal;
-  return (goal.loss || goal.patience > 0) && own ? told_amount(own->loss) : 0;
+  const bool counts = goal.loss || goal.patience > 0 || goal.keep == GoalKeep::best;
+  return counts && own ? told_amount(own->loss) : 0;
 }
 
 void RunEnd::judge(const Own& own, const Roster& members, const Neighbors& neighbors) {
-  if (reason_.empty()) see(own, members, neighbors);
+  if (reason_.empty() || options_.goal.keep == GoalKeep::best) see(own, members, neighbors);
   vote_for(own, members);
   count_votes(own, members, neighbors);
 }
@@ -104,12 +116,35 @@ void RunEnd::see(const Own& own, const Roster& members, const Neighbors& neighbo
   count_gain(own);
 }
 
+bool RunEnd::gains() const {
+  return last_loss_ && (!least_loss_ || *last_loss_ < *least_loss_ * (1 - kGain));
+}
+
+// The losses of the others come after this node's own: an evaluation counts once they are there,
+// and none that comes before.
 void RunEnd::count_gain(const Own& own) {
-  if (!own.evaluation || own.evaluation->round == judged_round_ || !progress_.loss) return;
-  judged_round_ = own.evaluation->round;
-  const bool gains = !least_loss_ || *progress_.loss < *least_loss_ * (1 - kGain);
-  progress_.stale_evaluations = gains ? 0 : progress_.stale_evaluations + 1;
-  if (gains) least_loss_ = progress_.loss;
+  if (!own.evaluation || !progress_.loss) return;
+  const bool is_told = own.seconds >= judged_at_s_ + kLossNews * seconds(options_.timing.news);
+  if (own.evaluation->round != judged_round_ && is_told) {
+    judged_at_s_ = own.seconds;
+    const bool is_gain = gains();
+    if (last_loss_) progress_.stale_evaluations = is_gain ? 0 : progress_.stale_evaluations + 1;
+    if (is_gain) least_loss_ = last_loss_, best_round_ = judged_round_;
+    judged_round_ = own.evaluation->round;
+  }
+  last_loss_ = progress_.loss;
+}
+
+std::uint64_t RunEnd::best_round() const {
+  if (options_.goal.keep == GoalKeep::last) return 0;
+  return gains() ? judged_round_ : best_round_;
+}
+
+std::uint64_t RunEnd::kept_round(std::uint64_t round) const {
+  const auto distance_of = [&](std::uint64_t kept) {
+    return std::max(kept, round) - std::min(kept, round);
+  };
+  return distance_of(judged_round_) < distance_of(best_round_) ? judged_round_ : best_round_;
 }
 
 void RunEnd::vote_for(const Own& own, const Roster& members) {
@@ -146,7 +181,8 @@ void RunEnd::count_votes(const Own& own, const Roster& members, const Neighbors&
   std::vector<std::uint64_t> votes;
   if (vote_ > 0) votes.push_back(vote_);
   std::size_t sealed = 0, come = 0;
-  const std::vector<const Member*> all = parties(members);
+  std::vector<const Member*> all = parties(members);
+  for (const Member* member : gone_parties(members)) all.push_back(member);
   for (const Member* member : all) {
     if (member->id == members.self()) continue;
     sealed += member->sealed != 0;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "gossip/edges/neighbors.h"
@@ -53,6 +54,13 @@ class RunEnd {
   // Why: "600 rounds (stop.rounds)"; empty before a goal is reached.
   const std::string& reason() const { return reason_; }
   const FleetProgress& progress() const { return progress_; }
+  // With stop.keep = best: the round of the evaluation at which the fleet's held-out loss was
+  // least; 0: none, or the last models count.
+  std::uint64_t best_round() const;
+  // The rounds whose models the trainer keeps: of the best evaluation and of the last one.
+  std::vector<std::uint64_t> kept_rounds() const { return {best_round_, judged_round_}; }
+  // The one of these that is nearest to that round.
+  std::uint64_t kept_round(std::uint64_t round) const;
   // What the model lacks of the goals that it has to reach, by its last evaluation; empty: nothing,
   // or the goals were reached before the end.
   std::string shortfall(const Evaluation& own) const;
@@ -61,6 +69,7 @@ class RunEnd {
   static constexpr std::uint64_t kSoon = UINT64_MAX;
 
   void see(const Own& own, const Roster& members, const Neighbors& neighbors);
+  bool gains() const;
   void count_gain(const Own& own);
   void vote_for(const Own& own, const Roster& members);
   void count_votes(const Own& own, const Roster& members, const Neighbors& neighbors);
@@ -77,13 +86,18 @@ class RunEnd {
   bool is_moment_ = false;      // of the agreed end: it counts whatever the round is
   bool is_target_met_ = false;  // the goals that the model has to reach were reached
   std::string reason_;
-  std::optional<double> least_loss_;  // of the fleet so far
-  std::uint64_t judged_round_ = 0;    // of the last evaluation that was counted
+  std::optional<double> least_loss_;  // of the fleet, at earlier evaluations than this node's last
+  std::optional<double> last_loss_;   // of the fleet, at that one
+  std::uint64_t best_round_ = 0;      // of the least loss
+  std::uint64_t judged_round_ = 0;    // of this node's last evaluation that counts
+  double judged_at_s_ = 0;            // when it was made
 };
 
 // The votes that decide among so many members.
 std::size_t votes_needed(std::size_t members, std::size_t liars);
 // Live and suspect members that train with this node's values of the agreed keys, self included.
 std::vector<const Member*> parties(const Roster& members);
+// Those that are gone, and had ended.
+std::vector<const Member*> gone_parties(const Roster& members);
 
 }  // namespace starling::gossip

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "gossip/node/run_end.h"
-
 namespace starling::gossip {
 namespace {
 
@@ -27,14 +25,25 @@ std::size_t ended_count(const Roster& members) {
   }));
 }
 
+// REQUIRES members that have ended and are gone.
+std::string left_behind_text(const Roster& members) {
+  const std::vector<const Member*> gone = gone_parties(members);
+  const Member* last = *std::ranges::max_element(gone, {}, &Member::sealed);
+  const std::string model =
+      last->sealed > 0 ? fmt::format(" with model {:016x}", last->sealed) : "";
+  return fmt::format("the others ended after round {}{}, and none of them is left", last->end_at,
+                     model);
+}
+
 TallyTree::Calls calls(Time now, Time begun) {
   return now < begun + kSettlePatience ? TallyTree::Calls::all : TallyTree::Calls::ended;
 }
 
 }  // namespace
 
-Settlement::Settlement(const Options& options, const TallyTree::Around& around)
+Settlement::Settlement(const Options& options, const RunEnd& end, const TallyTree::Around& around)
     : options_(options),
+      end_(end),
       around_(around),
       tree_(options, around),
       fetch_(options, around),
@@ -67,7 +76,7 @@ void Settlement::receive(Time now, NodeId from, const Tally& message, Payload pa
   using enum Tally::Kind;
   if (stage_ == Stage::idle) return;
   if (message.kind == model) return hear_model(from, message, std::move(payload));
-  if (sealed_ != 0) {
+  if (sealed() != 0) {
     if (message.kind == call || message.kind == part) give(now, from, out);
     return;
   }
@@ -76,7 +85,7 @@ void Settlement::receive(Time now, NodeId from, const Tally& message, Payload pa
   if (tree_.is_later(message)) {
     if (message.kind != call) return;
     added_epoch_ = 0;
-    tree_.join(now, message.epoch, message.root, from, calls(now, begun_), out);
+    tree_.join(now, {message.epoch, message.root, message.round}, from, calls(now, begun_), out);
   } else if (!tree_.is_of(message)) {
     return tree_.call(from, out);
   }
@@ -95,15 +104,19 @@ void Settlement::tick(Time now, Outbox& out) {
 
 void Settlement::drive(Time now, Outbox& out) {
   using enum TallyTree::Stage;
+  if (is_left_behind()) {
+    if (now >= begun_ + kSettlePatience) give_up(left_behind_text(around_.members), out);
+    return;
+  }
   const bool works = running_ != Work::none || candidate_ || tree_.stage() == adds;
   if (tree_.stage() != none && !works && tree_.is_stuck(now)) tree_.leave();
   const auto root = next_root();
   const bool may_start = ended_count(around_.members) == parties(around_.members).size() ||
                          now >= begun_ + kSettlePatience;
   if (tree_.stage() == none && root == around_.members.self() && may_start && !candidate_) {
-    const std::uint64_t epoch = tree_.epoch() + 1;
-    const TallyTree::Calls whom = sums(epoch) ? calls(now, begun_) : TallyTree::Calls::nobody;
-    tree_.join(now, epoch, around_.members.self(), std::nullopt, whom, out);
+    const TallyTree::Sum sum{tree_.sum().epoch + 1, around_.members.self(), end_.best_round()};
+    const TallyTree::Calls whom = sums(sum.epoch) ? calls(now, begun_) : TallyTree::Calls::nobody;
+    tree_.join(now, sum, std::nullopt, whom, out);
   }
   // The member whose turn it is does nothing.
   if (tree_.stage() == none && root && now >= tree_.moved() + 2 * kSettlePatience) {
@@ -115,17 +128,25 @@ void Settlement::drive(Time now, Outbox& out) {
 
 // ---------------------------------------------------------------- jobs
 
+// The round of which this node goes back to its own model.
+std::uint64_t Settlement::kept(std::uint64_t round) const {
+  return round == 0 ? 0 : end_.kept_round(round);
+}
+
 std::optional<optim::Job> Settlement::take_job() {
   if (running_ != Work::none) return std::nullopt;
   optim::Job job;
   if (candidate_) {
     running_ = Work::seal;
+    job.back_to = kept(candidate_->round);
     job.seal = optim::Seal{.vector = candidate_->model.vector, .expected = candidate_->expected};
     return job;
   }
-  if (tree_.stage() != TallyTree::Stage::adds || added_epoch_ == tree_.epoch()) return std::nullopt;
+  const TallyTree::Sum& sum = tree_.sum();
+  if (tree_.stage() != TallyTree::Stage::adds || added_epoch_ == sum.epoch) return std::nullopt;
   running_ = Work::tally;
-  added_epoch_ = tree_.epoch();
+  added_epoch_ = sum.epoch;
+  job.back_to = kept(sum.round);
   job.tally = tree_.parts();
   return job;
 }
@@ -142,7 +163,8 @@ void Settlement::done(Time now, const optim::Done& done, Outbox& out) {
 
 // Where nothing is summed, the model stands for all members that have ended.
 void Settlement::added(Time now, const Payload& mean, Outbox& out) {
-  if (tree_.stage() != TallyTree::Stage::adds || added_epoch_ != tree_.epoch()) return;
+  const std::uint64_t epoch = tree_.sum().epoch;
+  if (tree_.stage() != TallyTree::Stage::adds || added_epoch_ != epoch) return;
   if (mean.empty()) {  // a part did not fit
     if (++refusals_ >= kModelRefusalsMost) return give_up("the models have different sizes", out);
     return tree_.leave();
@@ -151,20 +173,21 @@ void Settlement::added(Time now, const Payload& mean, Outbox& out) {
   for (const optim::ModelMean& part : tree_.parts()) sum.models += part.models;
   const bool is_root = !tree_.parent();
   const std::size_t ended = ended_count(around_.members);
-  const bool may_lack = tree_.epoch() > kFullEpochs || now >= begun_ + kSettlePatience;
-  if (is_root && !sums(tree_.epoch())) sum.models = ended;
+  const bool may_lack = epoch > kFullEpochs || now >= begun_ + kSettlePatience;
+  if (is_root && !sums(epoch)) sum.models = ended;
   // An edge may have been closed while the others were called.
   if (is_root && !may_lack && sum.models < ended) return tree_.leave();
   tree_.report(now, sum, out);
-  if (is_root && !candidate_) candidate_ = Candidate{around_.members.self(), std::move(sum)};
+  if (!is_root || candidate_) return;
+  candidate_ = Candidate{around_.members.self(), std::move(sum), tree_.sum().round};
 }
 
 void Settlement::refuse(const Candidate& candidate, const std::string& problem, Outbox& out) {
   ++refusals_;
-  for (const NodeId id : {candidate.from, tree_.root()})
+  for (const NodeId id : {candidate.from, tree_.sum().root})
     if (id != around_.members.self()) refused_.insert(id);
   out.event(Event::Kind::problem, problem);
-  if (sealed_ != 0) return;
+  if (sealed() != 0) return;
   if (refusals_ >= kModelRefusalsMost || !next_root()) return give_up(problem, out);
   tree_.leave();
 }
@@ -180,40 +203,35 @@ void Settlement::give_up(const std::string& problem, Outbox& out) {
 
 void Settlement::hear_model(NodeId from, const Tally& message, Payload payload) {
   const bool is_awaited = fetch_.awaits(from) || tree_.awaits(from);
-  if (!is_awaited || payload.empty() || candidate_ || (sealed_ != 0 && lacked() == 0)) return;
-  candidate_ =
-      Candidate{from, {std::move(payload), std::max<std::uint64_t>(1, message.models)}, believed()};
+  if (!is_awaited || payload.empty() || candidate_ || (sealed() != 0 && lacked() == 0)) return;
+  const std::uint64_t models = std::max<std::uint64_t>(1, message.models);
+  candidate_ = Candidate{from, {std::move(payload), models}, message.round, believed()};
 }
 
 void Settlement::seal(Time now, const Candidate& candidate, std::uint64_t hash, Outbox& out) {
-  const bool is_other = sealed_ != 0;
-  sealed_ = hash;
+  const bool is_other = sealed() != 0;
   sealed_at_ = now;
-  model_ = candidate.model;
+  model_ = {hash, candidate.model.models, candidate.round};
+  vector_ = candidate.model.vector;
   problem_.clear();
   stage_ = Stage::over;
   pause_.clear();
   if (is_other)
     out.event(Event::Kind::exchange,
-              fmt::format("took the model {:016x} of {} nodes, with which more members ended",
-                          sealed_, model_.models));
+              fmt::format("took the model {}, with which more members ended", to_text(model_)));
   for (const NodeId child : tree_.children()) give(now, child, out);
   tree_.leave();
 }
 
 void Settlement::give(Time now, NodeId to, Outbox& out) {
-  if (!pause_.may_send(now, to, model_.vector.size())) return;
-  out.send(to,
-           Tally{.kind = Tally::Kind::model,
-                 .epoch = tree_.epoch(),
-                 .root = tree_.root(),
-                 .models = model_.models},
-           model_.vector);
+  if (!pause_.may_send(now, to, vector_.size())) return;
+  const auto& [epoch, root, summed] = tree_.sum();
+  out.send(to, Tally{Tally::Kind::model, epoch, root, model_.nodes, model_.round}, vector_);
 }
 
 std::pair<std::uint64_t, std::size_t> Settlement::most_told() const {
   std::map<std::uint64_t, std::size_t> counts;
-  if (sealed_ != 0) ++counts[sealed_];
+  if (sealed() != 0) ++counts[sealed()];
   for (const Member* member : parties(around_.members))
     if (member->id != around_.members.self() && member->sealed != 0) ++counts[member->sealed];
   std::pair<std::uint64_t, std::size_t> most;
@@ -231,16 +249,25 @@ std::uint64_t Settlement::believed() const {
 
 // The model that others tell and that this node has to take; 0: none.
 std::uint64_t Settlement::lacked() const {
-  const std::uint64_t told = sealed_ == 0 ? most_told().first : believed();
-  return told == sealed_ || !problem_.empty() ? 0 : told;
+  const std::uint64_t told = sealed() == 0 ? most_told().first : believed();
+  return told == sealed() || !problem_.empty() ? 0 : told;
+}
+
+bool Settlement::is_left_behind() const {
+  const std::vector<const Member*> here = parties(around_.members);
+  const std::size_t gone = gone_parties(around_.members).size();
+  const std::size_t needed = votes_needed(here.size() + gone, options_.needs.liars);
+  const auto has_none = [](const Member* member) { return member->sealed == 0; };
+  return sealed() == 0 && gone >= std::max(needed, here.size() + 1) &&
+         std::ranges::all_of(here, has_none);
 }
 
 bool Settlement::is_over(Time now) const {
   if (stage_ != Stage::over) return false;
-  if (sealed_ == 0 || now >= sealed_at_ + kSettlePatience) return true;
+  if (sealed() == 0 || now >= sealed_at_ + kSettlePatience) return true;
   const std::vector<const Member*> all = parties(around_.members);
   return std::ranges::all_of(all, [&](const Member* member) {
-    return member->id == around_.members.self() || member->sealed == sealed_;
+    return member->id == around_.members.self() || member->sealed == sealed();
   });
 }
 

@@ -19,14 +19,16 @@
 #include "base/payload.h"
 #include "base/time.h"
 #include "gossip/node/model_fetch.h"
+#include "gossip/node/run_end.h"
 #include "gossip/node/tally_tree.h"
+#include "gossip/status.h"
 
 namespace starling::gossip {
 
 class Settlement {
  public:
-  // `options` and what is around outlive this.
-  Settlement(const Options& options, const TallyTree::Around& around);
+  // All that it is given outlives this.
+  Settlement(const Options& options, const RunEnd& end, const TallyTree::Around& around);
 
   // The rounds of this node are over, and no pair of its vectors is half averaged.
   void begin(Time now);
@@ -39,14 +41,16 @@ class Settlement {
   std::optional<optim::Job> take_job();
   void done(Time now, const optim::Done& done, Outbox& out);
 
-  // The content hash of the model that this node has ended with; 0: none yet.
-  std::uint64_t sealed() const { return sealed_; }
-  // For how many models it stands.
-  std::uint64_t models() const { return model_.models; }
+  // The model that this node has ended with, if it has one.
+  const EndModel& model() const { return model_; }
+  std::uint64_t sealed() const { return model_.hash; }
   // Whether this node has the model and nobody present lacks it, or the patience with them is over.
   bool is_over(Time now) const;
   // What it waits for, for the status; empty: nothing.
   std::string reason() const;
+  // Whether most of those that trained together have ended and gone, and nobody present has a
+  // model.
+  bool is_left_behind() const;
   // Why this node ends with a model of its own; empty: it does not.
   const std::string& problem() const { return problem_; }
 
@@ -57,11 +61,13 @@ class Settlement {
   struct Candidate {
     NodeId from;
     optim::ModelMean model;
+    std::uint64_t round = 0;     // see Tally
     std::uint64_t expected = 0;  // see optim::Seal
   };
 
   std::optional<NodeId> next_root() const;
   bool sums(std::uint64_t epoch) const;
+  std::uint64_t kept(std::uint64_t round) const;
   void drive(Time now, Outbox& out);
   void added(Time now, const Payload& mean, Outbox& out);
   void hear_model(NodeId from, const Tally& message, Payload payload);
@@ -75,6 +81,7 @@ class Settlement {
   std::uint64_t lacked() const;
 
   const Options& options_;
+  const RunEnd& end_;
   TallyTree::Around around_;
   TallyTree tree_;
   ModelFetch fetch_;
@@ -87,8 +94,8 @@ class Settlement {
   Work running_ = Work::none;
   std::uint64_t added_epoch_ = 0;  // of the last part that was made, or is
   std::optional<Candidate> candidate_;
-  optim::ModelMean model_;
-  std::uint64_t sealed_ = 0;
+  EndModel model_;
+  Payload vector_;  // of it
   Time sealed_at_{};
   std::string problem_;
 };

@@ -20,14 +20,13 @@ std::uint64_t TallyTree::rank(NodeId id) const {
 }
 
 bool TallyTree::is_later(const Tally& message) const {
-  if (message.epoch != epoch_) return message.epoch > epoch_;
-  return message.root != root_ && rank(message.root) > rank(root_);
+  if (message.epoch != sum_.epoch) return message.epoch > sum_.epoch;
+  return message.root != sum_.root && rank(message.root) > rank(sum_.root);
 }
 
-void TallyTree::join(Time now, std::uint64_t epoch, NodeId root, std::optional<NodeId> parent,
-                     Calls calls, Outbox& out) {
-  epoch_ = epoch;
-  root_ = root;
+void TallyTree::join(Time now, const Sum& sum, std::optional<NodeId> parent, Calls calls,
+                     Outbox& out) {
+  sum_ = sum;
   parent_ = parent;
   peers_.clear();
   pause_.clear();
@@ -48,19 +47,15 @@ void TallyTree::leave() {
   peers_.clear();
 }
 
-void TallyTree::say(NodeId to, Tally::Kind kind, Outbox& out) const {
-  out.send(to, Tally{.kind = kind, .epoch = epoch_, .root = root_});
-}
-
-void TallyTree::call(NodeId peer, Outbox& out) const {
-  say(peer, Tally::Kind::call, out);
+Tally TallyTree::message(Tally::Kind kind, std::uint64_t models) const {
+  return {kind, sum_.epoch, sum_.root, models, sum_.round};
 }
 
 void TallyTree::ask(Time now, NodeId peer, Peer& state, Outbox& out) {
   if (state.asks++ == 0) state.heard = now;
   state.next_ask = now + kAskPause * options_.timing.retry;
   const bool has_sent = stage_ == Stage::reports && peer == parent_;
-  out.send(peer, Tally{.epoch = epoch_, .root = root_, .models = has_sent ? mean_.models : 0});
+  out.send(peer, message(Tally::Kind::call, has_sent ? mean_.models : 0));
 }
 
 void TallyTree::receive(Time now, NodeId from, const Tally& message, Payload payload, Outbox& out) {
@@ -84,13 +79,13 @@ void TallyTree::hear_call(Time now, NodeId from, std::uint64_t models, Outbox& o
   peer.heard = moved_ = now;
   if (from == parent_) {
     if (stage_ == Stage::reports) return send_part(now, out);
-    if (is_again) say(from, Tally::Kind::busy, out);
+    if (is_again) out.send(from, message(Tally::Kind::busy));
     return;
   }
   const bool is_lost = models > 0 && peer.part.models == 0 && stage_ == Stage::gathers;
   if (is_lost) return ask(now, from, peer, out);
   if (is_again || models > 0)
-    say(from, models > 0 ? Tally::Kind::busy : Tally::Kind::elsewhere, out);
+    out.send(from, message(models > 0 ? Tally::Kind::busy : Tally::Kind::elsewhere));
   peer.has_answered = true;
   gather(now);
 }
@@ -127,9 +122,7 @@ void TallyTree::report(Time now, optim::ModelMean mean, Outbox& out) {
 
 void TallyTree::send_part(Time now, Outbox& out) {
   if (!pause_.may_send(now, *parent_, mean_.vector.size())) return;
-  out.send(*parent_,
-           Tally{.kind = Tally::Kind::part, .epoch = epoch_, .root = root_, .models = mean_.models},
-           mean_.vector);
+  out.send(*parent_, message(Tally::Kind::part, mean_.models), mean_.vector);
 }
 
 bool TallyTree::awaits(NodeId peer) const {
@@ -157,9 +150,9 @@ void TallyTree::tick(Time now, Outbox& out) {
 }
 
 bool TallyTree::is_stuck(Time now) const {
-  if (root_ == around_.members.self())
+  if (sum_.root == around_.members.self())
     return departures_ != around_.members.departures() || now >= moved_ + kSettlePatience;
-  return !around_.members.find(root_) || now >= moved_ + 2 * kSettlePatience;
+  return !around_.members.find(sum_.root) || now >= moved_ + 2 * kSettlePatience;
 }
 
 }  // namespace starling::gossip

@@ -44,16 +44,21 @@ class TallyTree {
     adds,     // all have answered: its part can be made
     reports,  // waits for the model
   };
+  // Which sum, and of which models; see Tally.
+  struct Sum {
+    std::uint64_t epoch = 0;
+    NodeId root = {};
+    std::uint64_t round = 0;
+  };
   TallyTree(const Options& options, const Around& around);
 
   Stage stage() const { return stage_; }
-  std::uint64_t epoch() const { return epoch_; }
-  NodeId root() const { return root_; }
+  const Sum& sum() const { return sum_; }
   std::optional<NodeId> parent() const { return parent_; }
   // By a hash of the agreed values and the member's id.
   std::uint64_t rank(NodeId id) const;
   bool is_of(const Tally& message) const {
-    return message.epoch == epoch_ && message.root == root_;
+    return message.epoch == sum_.epoch && message.root == sum_.root;
   }
   bool is_later(const Tally& message) const;
 
@@ -61,8 +66,7 @@ class TallyTree {
   // late.
   enum class Calls { nobody, ended, all };
   // Takes part in that sum. If it calls nobody, this node's model alone is the sum.
-  void join(Time now, std::uint64_t epoch, NodeId root, std::optional<NodeId> parent, Calls calls,
-            Outbox& out);
+  void join(Time now, const Sum& sum, std::optional<NodeId> parent, Calls calls, Outbox& out);
   void leave();
   // A message of this sum but a model.
   void receive(Time now, NodeId from, const Tally& message, Payload payload, Outbox& out);
@@ -70,7 +74,7 @@ class TallyTree {
   // Whether it has to begin anew: its root is gone, somebody has gone, or nothing moves.
   bool is_stuck(Time now) const;
   // Calls on the peer, to take part too.
-  void call(NodeId peer, Outbox& out) const;
+  void call(NodeId peer, Outbox& out) const { out.send(peer, message(Tally::Kind::call)); }
 
   // The parts that came.
   std::vector<optim::ModelMean> parts() const;
@@ -92,7 +96,7 @@ class TallyTree {
     optim::ModelMean part = {};  // empty: none came
   };
 
-  void say(NodeId to, Tally::Kind kind, Outbox& out) const;
+  Tally message(Tally::Kind kind, std::uint64_t models = 0) const;
   void ask(Time now, NodeId peer, Peer& state, Outbox& out);
   void hear_call(Time now, NodeId from, std::uint64_t models, Outbox& out);
   void send_part(Time now, Outbox& out);
@@ -101,8 +105,7 @@ class TallyTree {
   const Options& options_;
   Around around_;
   Stage stage_ = Stage::none;
-  std::uint64_t epoch_ = 0;
-  NodeId root_ = {};
+  Sum sum_;
   std::optional<NodeId> parent_;
   std::map<NodeId, Peer> peers_;
   std::uint64_t departures_ = 0;  // as of its start

@@ -42,6 +42,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   const bool goes_on = round.then == Computing::Then::waits;
   job.evaluate = !is_relay(options_) && evaluations_.is_due(now, completed, round.then);
   if (job.evaluate) evaluations_.set_judged(completed);
+  if (job.evaluate && options_.goal.keep == GoalKeep::best) job.keeps = around_.end.kept_rounds();
   job.whole = !goes_on;
   job.target = options_.goal.target();
   job.offer = goes_on;

@@ -104,15 +104,13 @@ std::vector<std::string> clauses(const Status& status) {
                                       : std::string_view()));
   if (const auto& accuracy = spread(status, Quantity::accuracy))
     clauses.push_back(fmt::format("accuracy {:.1f} %", 100 * accuracy->mean));
-  const bool has_ended = status.run.end.model != 0;
+  const bool has_ended = status.run.end.model.hash != 0;
   if (status.fleet.distance && !has_ended && !status.is_alone && status.alone.empty() &&
       !is_idle(status) && count_present(agreeing(status)) > 1)
     clauses.push_back(
         fmt::format("models within {} of their mean", percent(*status.fleet.distance)));
   if (has_ended)
-    clauses.push_back(
-        fmt::format("one model, {:016x}, of {}", status.run.end.model,
-                    counted(static_cast<std::size_t>(status.run.end.models), "node")));
+    clauses.push_back("one model, " + to_text(status.run.end.model));
   else if (status.run.end.remaining_s)
     clauses.push_back(fmt::format("done in about {}", duration(*status.run.end.remaining_s)));
   return clauses;

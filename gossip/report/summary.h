@@ -9,6 +9,7 @@
 
 #include "gossip/options.h"
 #include "gossip/report/series.h"
+#include "gossip/status.h"
 
 namespace starling::gossip {
 
@@ -38,10 +39,9 @@ struct MembersSummary {
 
 struct GoalSummary {
   bool reached = false;
-  std::string reason = {};   // why the run ended
-  std::uint64_t round = 0;   // the highest
-  std::string model = {};    // content hash of that with which it ended; empty: with none
-  std::uint64_t models = 0;  // for so many nodes it stands
+  std::string reason = {};  // why the run ended
+  std::uint64_t round = 0;  // the highest
+  EndModel model = {};
   Goal wanted = {};
 };
 

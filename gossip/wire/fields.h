@@ -212,6 +212,7 @@ void fields(auto& a, Like<Tally> auto& x) {
   a.number(x.epoch, kRoundLimit);
   a.id(x.root);
   a.number(x.models, kMembersLimit);
+  a.number(x.round, kRoundLimit);
 }
 
 }  // namespace starling::gossip

@@ -235,6 +235,7 @@ struct Tally {
   NodeId root = {};
   // Whose mean the payload is; of a call to the node that is to add it, the sender's part.
   std::uint64_t models = 0;
+  std::uint64_t round = 0;  // of the models that are summed, with stop.keep = best; 0: the last
 };
 
 using Body =

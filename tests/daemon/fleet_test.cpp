@@ -111,8 +111,8 @@ TEST_CASE_FIXTURE(Fixture, "A goal is not reached where a node finds its own res
   Verdict verdict = judge(*fleet, goal);
   CHECK(verdict.reached);
   CHECK(verdict.text == "7 rounds (stop.rounds)");
-  CHECK(verdict.model == "00000000000000ab");
-  CHECK(verdict.nodes == 2);
+  CHECK(verdict.model.hash == 0xab);
+  CHECK(verdict.model.nodes == 2);
   fleet->nodes()[1].status["run"]["fault"] = "its trainer ended";
   verdict = judge(*fleet, goal);
   CHECK_FALSE(verdict.reached);

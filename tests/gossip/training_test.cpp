@@ -21,7 +21,7 @@ struct Trainee : Party {
         budget(steps, {}),
         saver({}, now),
         end(options, exchange.rounds().are_related()),
-        settlement(options, {membership.roster(), links, gate}),
+        settlement(options, end, {membership.roster(), links, gate}),
         training(options, {life, exchange, links, donor, saver, budget, end, settlement}) {
     for (const LifePhase& phase : {LifePhase(phases::Assigning()), LifePhase(phases::Fetching()),
                                    LifePhase(phases::Ready())})
@@ -319,7 +319,7 @@ TEST_CASE("A node that is alone ends with its own model and evaluates it on all 
   CHECK(last[1].whole);
   CHECK(last[1].evaluate);
   CHECK(node.settlement.sealed() == 7);
-  CHECK(node.settlement.models() == 1);
+  CHECK(node.settlement.model().nodes == 1);
 }
 
 TEST_CASE("Each whole round makes one point of progress") {

@@ -131,7 +131,8 @@ std::string Wording::of(const std::string& from, const std::string& to, const Me
   if (const auto* tally = std::get_if<Tally>(&body)) {
     constexpr std::array kKinds = {"call", "busy", "elsewhere", "part", "model"};
     return fmt::format("{} {}", kind, kKinds.at(static_cast<std::size_t>(tally->kind))) +
-           field("epoch", tally->epoch) + field("models", tally->models);
+           field("epoch", tally->epoch) + field("models", tally->models) +
+           field("round", tally->round);
   }
   if (const auto* surveys = std::get_if<Surveys>(&body))
     return kind + field("held", surveys->held.size()) + field("brings", surveys->surveys.size());

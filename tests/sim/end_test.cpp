@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "optim/codec/format.h"
+#include "optim/local/local_learner.h"
 #include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/legal_ways.h"
+#include "tests/sim/lockstep.h"
 
 using namespace starling;
 using namespace starling::test;
@@ -23,10 +25,74 @@ constexpr std::size_t kNodes = 5;
 constexpr ReferenceShape kOneOptimum{.n = kNodes, .d = 4, .h = 0, .noise = 0};
 constexpr std::uint64_t kRounds = 40;
 
+// Each step moves x on by the learning rate, past 2, where the held-out loss of the fleet is least.
+class Passing final : public optim::Objective<double> {
+ public:
+  explicit Passing(std::size_t node) : target_(static_cast<double>(node)) {}
+
+  void assign(const optim::Shard&) override {}
+  optim::DataSummary describe() const override {
+    return {.samples = 1, .shard = "a point", .schema = "passing"};
+  }
+  std::span<const optim::ParameterBlock> blocks() const override { return blocks_; }
+  std::size_t samples() const override { return 1; }
+  void initialize(std::span<double> x, std::uint64_t) const override { x[0] = 0; }
+  double loss_and_gradient(std::span<const double> x, std::span<const std::uint32_t>,
+                           std::span<double> gradient) override {
+    gradient[0] = -1;
+    return 10 - x[0];
+  }
+  optim::Evaluation evaluate(std::span<const double> x, std::size_t) override {
+    return {.loss = (x[0] - target_) * (x[0] - target_)};
+  }
+
+ private:
+  double target_;
+  std::vector<optim::ParameterBlock> blocks_ = optim::one_block(1);
+};
+
+// The reference problem until its gradient is taken for 0.
+class Stilled final : public optim::Objective<double> {
+ public:
+  Stilled(std::size_t node, const bool& is_still, const std::vector<double>& start)
+      : moving_(reference_objective({}, node)), is_still_(is_still), start_(start) {}
+
+  void assign(const optim::Shard& shard) override { moving_->assign(shard); }
+  optim::DataSummary describe() const override { return moving_->describe(); }
+  std::span<const optim::ParameterBlock> blocks() const override { return moving_->blocks(); }
+  std::size_t samples() const override { return moving_->samples(); }
+  void initialize(std::span<double> x, std::uint64_t) const override {
+    std::ranges::copy(start_, x.begin());
+  }
+  double loss_and_gradient(std::span<const double> x, std::span<const std::uint32_t> batch,
+                           std::span<double> gradient) override {
+    const double loss = moving_->loss_and_gradient(x, batch, gradient);
+    if (is_still_) std::ranges::fill(gradient, 0.0);
+    return loss;
+  }
+  optim::Evaluation evaluate(std::span<const double> x, std::size_t limit) override {
+    return moving_->evaluate(x, limit);
+  }
+
+ private:
+  std::unique_ptr<optim::Objective<double>> moving_;
+  const bool& is_still_;
+  std::vector<double> start_;
+};
+
+sim::TrainerFactory stilled(const optim::Options& training, const bool& is_still,
+                            const std::vector<std::vector<double>>& start) {
+  return [=, &is_still](std::size_t node) {
+    const std::vector<double> from = start.empty() ? std::vector<double>(10) : start[node];
+    return optim::make_trainer<double>(training, std::make_unique<Stilled>(node, is_still, from),
+                                       node, [] { return Time{}; });
+  };
+}
+
 class Ending : public Cluster {
  public:
-  Ending(const sim::Options& options, const optim::Options& training)
-      : Cluster(options, reference_trainers(training, kOneOptimum)) {
+  Ending(const sim::Options& options, const sim::TrainerFactory& trainers)
+      : Cluster(options, trainers) {
     world.observe([this](std::size_t node, const gossip::Output& output) {
       if (std::holds_alternative<gossip::MayEnd>(output)) ended.insert(node);
       const auto* train = std::get_if<gossip::Train>(&output);
@@ -43,8 +109,8 @@ class Ending : public Cluster {
     std::set<std::uint64_t> models, counts;
     for (const std::size_t node : world.running()) {
       const gossip::EndStatus end = world.status(node).run.end;
-      models.insert(end.model);
-      counts.insert(end.models);
+      models.insert(end.model.hash);
+      counts.insert(end.model.nodes);
       CHECK(!end.reason.empty());
     }
     CAPTURE(fmt::format("{:x}", fmt::join(models, " ")));
@@ -55,6 +121,9 @@ class Ending : public Cluster {
     CHECK(*counts.begin() >= least);
     CHECK(*counts.rbegin() <= kNodes);
     CHECK(late_steps == 0);
+    expect_sound();
+  }
+  void expect_sound() {
     for (const sim::Violation& violation : checker.violations())
       FAIL_CHECK(sim::to_text(violation, world.options().seed));
   }
@@ -69,7 +138,7 @@ void expect_one_end(const LegalWay& way, const optim::Options& given, double los
   CAPTURE(loss);
   sim::Options options = world_by(way, training, kNodes, loss);
   options.base.goal.rounds = kRounds;
-  Ending(options, training).expect_one_end(300s);
+  Ending(options, reference_trainers(training, kOneOptimum)).expect_one_end(300s);
 }
 
 }  // namespace
@@ -102,4 +171,76 @@ TEST_CASE("Every rule of averaging ends with one model of all nodes") {
       named.name += fmt::format(" {}", rule.name);
       expect_one_end(named, training, .3);
     }
+}
+
+TEST_CASE("A run that keeps its best ends with the models of the fleet's least held-out loss") {
+  std::set<std::string_view> seen;
+  for (const LegalWay& way : legal_ways()) {
+    if (way.algorithm->is_exact || !seen.insert(way.schedule->name).second) continue;
+    CAPTURE(way.name);
+    const optim::Options training = training_by(way, reference_training(0.1));
+    sim::Options options = world_by(way, training, kNodes, 0);
+    options.straggler = 1;
+    options.compute = 300ms;
+    options.base.goal = {.rounds = 3 * kRounds, .patience = 5, .keep = gossip::GoalKeep::best};
+    options.base.evaluation.every = 4;
+    Ending run(options, [&](std::size_t node) {
+      return optim::make_trainer<double>(training, std::make_unique<Passing>(node), node,
+                                         [] { return Time{}; });
+    });
+    run.expect_one_end(300s);
+    const gossip::EndStatus end = run.world.status(0).run.end;
+    CHECK(run.round(0) < 3 * kRounds);
+    CHECK(end.model.round > 0);
+    CHECK(run.world.trainer(0).parameters()[0] == doctest::Approx(2).epsilon(.25));
+  }
+}
+
+// The table of docs/algorithms.md, "The end".
+TEST_CASE("At the optimum plain averaging stays and an algorithm without its steps leaves") {
+  struct Row {
+    topology::Kind kind;
+    double after_10, after_100;
+  };
+  using enum topology::Kind;
+  for (const auto& [kind, after_10, after_100] :
+       {Row{path, .13, .11}, Row{ring, .11, 9.4e-3}, Row{grid, 2.6e-2, 1.5e-3}}) {
+    CAPTURE(topology::to_string(kind));
+    optim::Options training = reference_training(.05);
+    training.algorithm = optim::algorithm_named("ed");
+    bool is_still = false;
+    Lockstep nodes(kind, 16, training, stilled(training, is_still, {}));
+    nodes.run(8000);
+    CHECK(nodes.error() < 6e-11);
+    is_still = true;
+    std::vector<std::vector<double>> models;
+    for (std::size_t node = 0; node < 16; ++node)
+      models.push_back(nodes.trainer(node).parameters());
+    nodes.run(10);
+    CHECK(nodes.error() == doctest::Approx(after_10).epsilon(.05));
+    nodes.run(90);
+    CHECK(nodes.error() == doctest::Approx(after_100).epsilon(.05));
+    training.algorithm = optim::algorithm_named("dpsgd");
+    Lockstep plain(kind, 16, training, stilled(training, is_still, models));
+    plain.run(100);
+    CHECK(plain.error() < 6e-11);
+  }
+}
+
+TEST_CASE("A node that comes back when the others have ended and gone says so and trains no more") {
+  sim::Options options = reference_world(4, topology::Kind::ring, reference_training(.05));
+  options.base.expect = 4;
+  options.base.goal.rounds = 400;
+  Ending run(options, reference_trainers(reference_training(.05)));
+  REQUIRE(run.comes_true([&] { return run.round(3) > 50; }, 60s));
+  run.world.pause(3, run.world.now() + 120s);
+  REQUIRE(run.comes_true([&] { return run.ended.size() == 3; }, 60s));
+  for (const std::size_t node : {0, 1, 2}) run.world.tell(node, gossip::LeaveCommand{});
+  REQUIRE(run.comes_true([&] { return run.ended.contains(3); }, 180s));
+  const gossip::EndStatus end = run.world.status(3).run.end;
+  CHECK(end.is_left_behind);
+  CHECK(end.model.hash == 0);
+  CHECK(end.shortfall.find("the others ended after round 400, and none") != std::string::npos);
+  CHECK(run.round(3) < 100);
+  run.expect_sound();
 }

@@ -88,9 +88,8 @@ std::string summary_text(const gossip::Summary& summary) {
   else if (summary.wall_s)
     text += fmt::format(" after {:.1f} s", *summary.wall_s);
   text += fmt::format(": {}.\n", summary.goal.reason);
-  if (!summary.goal.model.empty())
-    text += fmt::format("All end with one model, {}, of {} node{}.\n", summary.goal.model,
-                        summary.goal.models, summary.goal.models == 1 ? "" : "s");
+  if (summary.goal.model.hash != 0)
+    text += fmt::format("All end with one model, {}.\n", to_text(summary.goal.model));
   if (summary.seed && summary.event_hash)
     text += fmt::format("Seed {}, {} events, event hash {:016x}.\n", *summary.seed,
                         summary.events.value_or(0), *summary.event_hash);

@@ -312,7 +312,6 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
                   .reason = verdict.text,
                   .round = least_round(summary.nodes),
                   .model = verdict.model,
-                  .models = verdict.nodes,
                   .wanted = goal};
   summary.members = fleet.members();
   summary.wall_s = wall_s;

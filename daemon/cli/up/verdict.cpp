@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/document.h"
@@ -48,6 +49,13 @@ std::string first_fault(Fleet& fleet) {
   return {};
 }
 
+gossip::EndModel end_model_of(const nlohmann::json& end) {
+  const std::string hash = end.value("model", "");
+  return {.hash = parse_exactly<std::uint64_t>(hash, 16).value_or(0),
+          .nodes = end.value("nodes", std::uint64_t{0}),
+          .round = end.value("kept_round", std::uint64_t{0})};
+}
+
 // What all nodes say of their data, where these give no model; else empty.
 std::string refusal(Fleet& fleet) {
   std::string text;
@@ -72,8 +80,7 @@ Verdict judge(Fleet& fleet, const gossip::Goal& goal) {
     const nlohmann::json& end = part(part(node.status, "run"), "end");
     if (!verdict.text.empty() || !end.contains("model")) continue;
     verdict.text = printable(end.value("reason", ""));
-    verdict.model = printable(end.value("model", ""));
-    verdict.nodes = end.value("nodes", std::uint64_t{0});
+    verdict.model = end_model_of(end);
   }
   std::string lacking = shortfall(fleet);
   if (lacking.empty()) lacking = first_fault(fleet);

@@ -14,8 +14,7 @@ struct Verdict {
   bool reached = false;
   bool is_refused = false;  // the nodes cannot train on their data
   std::string text = {};    // empty: the fleet goes on
-  std::string model = {};   // content hash of that of the end; empty: there is none
-  std::uint64_t nodes = 0;  // for so many it stands
+  gossip::EndModel model = {};
 };
 
 // By the last status of all nodes.
