@@ -95,6 +95,11 @@ bool uses_model(const Job& job) {
          job.evaluate || job.local || job.offer;
 }
 
+// A large model is also described when the node stops.
+bool is_described(const Job& job) {
+  return job.offer ? job.round % kSketchEvery == 1 : job.absorb;
+}
+
 template <class S>
 class TypedTrainer final : public Trainer {
  public:
@@ -360,11 +365,6 @@ class TypedTrainer final : public Trainer {
     }
     begin_at(sealed);
     done.sealed = hash;
-  }
-
-  // A large model is also described when the node stops.
-  static bool is_described(const Job& job) {
-    return job.offer ? job.round % kSketchEvery == 1 : job.absorb;
   }
 
   // Within a masked round x is this node's alone, and the sketch is told.

@@ -23,7 +23,13 @@ class Evaluations {
     next_ = now + from_seconds(seconds(took) * (1 / pace_.share - 1));
   }
 
-  // `then`: what follows the job that could evaluate the model of that round.
+  // Whether the job evaluates the model of the round before its own. `then`: what follows it.
+  void write(Time now, phases::Computing::Then then, optim::Job& job) {
+    job.evaluate = is_due(now, job.round - 1, then);
+    if (job.evaluate) judged_ = job.round - 1;
+  }
+
+ private:
   bool is_due(Time now, std::uint64_t round, phases::Computing::Then then) const {
     using Then = phases::Computing::Then;
     if (!judged_ || then == Then::ends) return true;
@@ -31,7 +37,6 @@ class Evaluations {
                                 : round >= *judged_ + pace_.every && now >= next_;
   }
 
- private:
   EvaluationPace pace_;
   std::optional<std::uint64_t> judged_;
   Time next_{};  // not before

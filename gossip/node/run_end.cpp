@@ -140,6 +140,11 @@ std::uint64_t RunEnd::best_round() const {
   return gains() ? judged_round_ : best_round_;
 }
 
+std::optional<std::vector<std::uint64_t>> RunEnd::kept_rounds() const {
+  if (options_.goal.keep == GoalKeep::last) return std::nullopt;
+  return std::vector{best_round_, judged_round_};
+}
+
 std::uint64_t RunEnd::kept_round(std::uint64_t round) const {
   const auto distance_of = [&](std::uint64_t kept) {
     return std::max(kept, round) - std::min(kept, round);

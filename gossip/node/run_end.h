@@ -57,8 +57,8 @@ class RunEnd {
   // With stop.keep = best: the round of the evaluation at which the fleet's held-out loss was
   // least; 0: none, or the last models count.
   std::uint64_t best_round() const;
-  // The rounds whose models the trainer keeps: of the best evaluation and of the last one.
-  std::vector<std::uint64_t> kept_rounds() const { return {best_round_, judged_round_}; }
+  // The rounds whose models the trainer keeps then: of the best evaluation and of the last one.
+  std::optional<std::vector<std::uint64_t>> kept_rounds() const;
   // The one of these that is nearest to that round.
   std::uint64_t kept_round(std::uint64_t round) const;
   // What the model lacks of the goals that it has to reach, by its last evaluation; empty: nothing,

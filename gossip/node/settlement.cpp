@@ -25,6 +25,23 @@ std::size_t ended_count(const Roster& members) {
   }));
 }
 
+// The model that most members tell, and how many; this node tells `own`, if that is not 0.
+std::pair<std::uint64_t, std::size_t> most_told(const Roster& members, std::uint64_t own) {
+  std::map<std::uint64_t, std::size_t> counts;
+  if (own != 0) ++counts[own];
+  for (const Member* member : parties(members))
+    if (member->id != members.self() && member->sealed != 0) ++counts[member->sealed];
+  std::pair<std::uint64_t, std::size_t> most;
+  for (const auto& [hash, count] : counts)
+    if (count >= most.second) most = {hash, count};
+  return most;
+}
+
+// The round of which this node goes back to its own model; 0: it does not.
+std::uint64_t kept_round(const RunEnd& end, std::uint64_t round) {
+  return round == 0 ? 0 : end.kept_round(round);
+}
+
 // REQUIRES members that have ended and are gone.
 std::string left_behind_text(const Roster& members) {
   const std::vector<const Member*> gone = gone_parties(members);
@@ -33,6 +50,11 @@ std::string left_behind_text(const Roster& members) {
       last->sealed > 0 ? fmt::format(" with model {:016x}", last->sealed) : "";
   return fmt::format("the others ended after round {}{}, and none of them is left", last->end_at,
                      model);
+}
+
+// Whether the models are summed in that epoch.
+bool sums(const Options& options, std::size_t refusals, std::uint64_t epoch) {
+  return options.needs.sums_models && refusals == 0 && epoch <= kSummedEpochs;
 }
 
 TallyTree::Calls calls(Time now, Time begun) {
@@ -65,10 +87,6 @@ std::optional<NodeId> Settlement::next_root() const {
   return root;
 }
 
-bool Settlement::sums(std::uint64_t epoch) const {
-  return options_.needs.sums_models && refusals_ == 0 && epoch <= kSummedEpochs;
-}
-
 // ---------------------------------------------------------------- messages and time
 
 void Settlement::receive(Time now, NodeId from, const Tally& message, Payload payload,
@@ -94,7 +112,9 @@ void Settlement::receive(Time now, NodeId from, const Tally& message, Payload pa
 
 void Settlement::tick(Time now, Outbox& out) {
   if (stage_ == Stage::idle) return;
-  if (stage_ == Stage::settles) drive(now, out);
+  const bool is_left = stage_ == Stage::settles && is_left_behind();
+  if (is_left && now >= begun_ + kSettlePatience) give_up(left_behind_text(around_.members), out);
+  if (stage_ == Stage::settles && !is_left) drive(now, out);
   using enum TallyTree::Stage;
   const bool may_fetch = !candidate_ && tree_.stage() != adds;
   fetch_.tick(now, may_fetch ? lacked() : 0, tree_.stage() != none, refused_, out);
@@ -104,10 +124,6 @@ void Settlement::tick(Time now, Outbox& out) {
 
 void Settlement::drive(Time now, Outbox& out) {
   using enum TallyTree::Stage;
-  if (is_left_behind()) {
-    if (now >= begun_ + kSettlePatience) give_up(left_behind_text(around_.members), out);
-    return;
-  }
   const bool works = running_ != Work::none || candidate_ || tree_.stage() == adds;
   if (tree_.stage() != none && !works && tree_.is_stuck(now)) tree_.leave();
   const auto root = next_root();
@@ -115,7 +131,8 @@ void Settlement::drive(Time now, Outbox& out) {
                          now >= begun_ + kSettlePatience;
   if (tree_.stage() == none && root == around_.members.self() && may_start && !candidate_) {
     const TallyTree::Sum sum{tree_.sum().epoch + 1, around_.members.self(), end_.best_round()};
-    const TallyTree::Calls whom = sums(sum.epoch) ? calls(now, begun_) : TallyTree::Calls::nobody;
+    const TallyTree::Calls whom =
+        sums(options_, refusals_, sum.epoch) ? calls(now, begun_) : TallyTree::Calls::nobody;
     tree_.join(now, sum, std::nullopt, whom, out);
   }
   // The member whose turn it is does nothing.
@@ -128,17 +145,12 @@ void Settlement::drive(Time now, Outbox& out) {
 
 // ---------------------------------------------------------------- jobs
 
-// The round of which this node goes back to its own model.
-std::uint64_t Settlement::kept(std::uint64_t round) const {
-  return round == 0 ? 0 : end_.kept_round(round);
-}
-
 std::optional<optim::Job> Settlement::take_job() {
   if (running_ != Work::none) return std::nullopt;
   optim::Job job;
   if (candidate_) {
     running_ = Work::seal;
-    job.back_to = kept(candidate_->round);
+    job.back_to = kept_round(end_, candidate_->round);
     job.seal = optim::Seal{.vector = candidate_->model.vector, .expected = candidate_->expected};
     return job;
   }
@@ -146,7 +158,7 @@ std::optional<optim::Job> Settlement::take_job() {
   if (tree_.stage() != TallyTree::Stage::adds || added_epoch_ == sum.epoch) return std::nullopt;
   running_ = Work::tally;
   added_epoch_ = sum.epoch;
-  job.back_to = kept(sum.round);
+  job.back_to = kept_round(end_, sum.round);
   job.tally = tree_.parts();
   return job;
 }
@@ -174,7 +186,7 @@ void Settlement::added(Time now, const Payload& mean, Outbox& out) {
   const bool is_root = !tree_.parent();
   const std::size_t ended = ended_count(around_.members);
   const bool may_lack = epoch > kFullEpochs || now >= begun_ + kSettlePatience;
-  if (is_root && !sums(epoch)) sum.models = ended;
+  if (is_root && !sums(options_, refusals_, epoch)) sum.models = ended;
   // An edge may have been closed while the others were called.
   if (is_root && !may_lack && sum.models < ended) return tree_.leave();
   tree_.report(now, sum, out);
@@ -229,28 +241,17 @@ void Settlement::give(Time now, NodeId to, Outbox& out) {
   out.send(to, Tally{Tally::Kind::model, epoch, root, model_.nodes, model_.round}, vector_);
 }
 
-std::pair<std::uint64_t, std::size_t> Settlement::most_told() const {
-  std::map<std::uint64_t, std::size_t> counts;
-  if (sealed() != 0) ++counts[sealed()];
-  for (const Member* member : parties(around_.members))
-    if (member->id != around_.members.self() && member->sealed != 0) ++counts[member->sealed];
-  std::pair<std::uint64_t, std::size_t> most;
-  for (const auto& [hash, count] : counts)
-    if (count >= most.second) most = {hash, count};
-  return most;
+// The model that others tell and that this node has to take; 0: none.
+std::uint64_t Settlement::lacked() const {
+  const std::uint64_t told = sealed() == 0 ? most_told(around_.members, 0).first : believed();
+  return told == sealed() || !problem_.empty() ? 0 : told;
 }
 
 // The model that enough members tell; 0: none.
 std::uint64_t Settlement::believed() const {
-  const auto [told, count] = most_told();
+  const auto [told, count] = most_told(around_.members, sealed());
   const std::size_t members = parties(around_.members).size();
   return count >= votes_needed(members, options_.needs.liars) ? told : 0;
-}
-
-// The model that others tell and that this node has to take; 0: none.
-std::uint64_t Settlement::lacked() const {
-  const std::uint64_t told = sealed() == 0 ? most_told().first : believed();
-  return told == sealed() || !problem_.empty() ? 0 : told;
 }
 
 bool Settlement::is_left_behind() const {

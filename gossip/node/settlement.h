@@ -14,7 +14,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "base/payload.h"
 #include "base/time.h"
@@ -66,8 +65,6 @@ class Settlement {
   };
 
   std::optional<NodeId> next_root() const;
-  bool sums(std::uint64_t epoch) const;
-  std::uint64_t kept(std::uint64_t round) const;
   void drive(Time now, Outbox& out);
   void added(Time now, const Payload& mean, Outbox& out);
   void hear_model(NodeId from, const Tally& message, Payload payload);
@@ -75,8 +72,6 @@ class Settlement {
   void give(Time now, NodeId to, Outbox& out);
   void refuse(const Candidate& candidate, const std::string& problem, Outbox& out);
   void give_up(const std::string& problem, Outbox& out);
-  // The model that most members tell, and how many.
-  std::pair<std::uint64_t, std::size_t> most_told() const;
   std::uint64_t believed() const;
   std::uint64_t lacked() const;
 

@@ -40,9 +40,8 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   if (is_pause_wanted_) round.then = Computing::Then::pauses;
   if (around_.end.is_over(completed, job.uncounted)) round.then = Computing::Then::ends;
   const bool goes_on = round.then == Computing::Then::waits;
-  job.evaluate = !is_relay(options_) && evaluations_.is_due(now, completed, round.then);
-  if (job.evaluate) evaluations_.set_judged(completed);
-  if (job.evaluate && options_.goal.keep == GoalKeep::best) job.keeps = around_.end.kept_rounds();
+  if (!is_relay(options_)) evaluations_.write(now, round.then, job);
+  job.keeps = around_.end.kept_rounds();
   job.whole = !goes_on;
   job.target = options_.goal.target();
   job.offer = goes_on;
