@@ -63,6 +63,7 @@ std::map<std::string, Other> others() {
       {"stop.accuracy", {"0.5"}},
       {"stop.of", {"worst"}},
       {"stop.patience", {"9"}},
+      {"stop.keep", {"best"}},
       {"stop.epsilon", {"9", {{"optim.clip", "1"}, {"optim.noise", "2"}}}},
       {"exchange.codec", {"f64"}},
       {"exchange.aggregation", {"clip"}},
