@@ -18,19 +18,39 @@ const optim::Format& format_of(const World& world) {
 }  // namespace
 
 Liar::Liar(World& world, std::size_t node, const Lie& lie)
-    : world_(&world), node_(node), falsifier_(format_of(world), lie, [this] { return entries(); }) {
+    : world_(&world), node_(node), lie_(&lie) {
   ENSURE(node < world.options().nodes, "the liar is one of the nodes");
+  if (lie.vector) falsifier_.emplace(format_of(world), lie, [this] { return entries(); });
   world.connections().intercept([this](Parcel& parcel) { meet(parcel); });
 }
 
-// Each vector, before it is cut into frames.
+// Each message, before it is cut into frames.
 void Liar::meet(Parcel& parcel) {
-  auto* const round = std::get_if<gossip::Round>(&parcel.message.body);
-  Payload& payload = parcel.message.payload;
-  if (!round || payload.empty()) return;
-  if (parcel.hop.from != node_) return falsifier_.hear(parcel.hop.from, payload);
-  falsifier_.falsify(parcel.hop.to, *round, payload);
+  auto& [envelope, body, payload] = parcel.message;
+  const bool is_own = parcel.hop.from == node_;
+  if (auto* const round = std::get_if<gossip::Round>(&body); round && falsifier_)
+    meet_vector(parcel.hop, *round, payload);
+  if (auto* const tally = std::get_if<gossip::Tally>(&body); tally && is_own && lie_->tally)
+    lie_->tally(*tally, payload);
+  if (is_own && lie_->record) tell_record(body);
   if (parcel.from >= payload.size()) parcel.from = 0;
+}
+
+void Liar::meet_vector(const Hop& hop, gossip::Round& round, Payload& vector) {
+  if (vector.empty()) return;
+  if (hop.from != node_) return falsifier_->hear(hop.from, vector);
+  falsifier_->falsify(hop.to, round, vector);
+}
+
+// Others pass its record on as they heard it.
+void Liar::tell_record(gossip::Body& body) const {
+  const NodeId self = node_id(node_options(world_->options(), node_).name);
+  if (auto* const join = std::get_if<gossip::Join>(&body)) lie_->record(join->self);
+  if (auto* const request = std::get_if<gossip::SnapshotRequest>(&body))
+    lie_->record(request->self);
+  if (std::vector<gossip::Rumor>* const rumors = gossip::rumors_in(body))
+    for (gossip::Rumor& rumor : *rumors)
+      if (rumor.member->id == self) rumor.member.change(lie_->record);
 }
 
 std::vector<double> Liar::entries() const {
@@ -50,6 +70,14 @@ std::vector<double> Liar::entries() const {
       entries[node] = found[static_cast<std::size_t>(name)];
   }
   return entries;
+}
+
+std::deque<Liar> liars_of(World& world) {
+  const Options& options = world.options();
+  std::deque<Liar> liars;
+  for (std::size_t node = 0; node < options.nodes; ++node)
+    if (is_liar(options, node)) liars.emplace_back(world, node, *options.lie);
+  return liars;
 }
 
 }  // namespace starling::sim

@@ -97,6 +97,42 @@ Vector spectral(const LieScene& scene) {
   return each(scene, [&](std::size_t k) { return scene.to[k] + kTimes * scene.split[k]; });
 }
 
+// ---------------------------------------------------------------- of the end of the run
+
+void early(gossip::Member& own) {
+  own.end_at = 1;
+}
+
+void far(gossip::Member& own) {
+  constexpr std::uint64_t kFar = 1'000'000;
+  own.round += kFar;
+  own.samples = kFar * kFar;
+  own.accuracy = gossip::amount_bits(1);
+  own.held_out_loss = 1;
+}
+
+void trains_on(gossip::Member& own) {
+  if (has_ended(own)) own.phase = gossip::Phase::training;
+  own.end_at = own.sealed = 0;
+}
+
+// Nobody takes an empty model.
+void silent(gossip::Tally& message, Payload& payload) {
+  message.kind = gossip::Tally::Kind::model;
+  payload = {};
+}
+
+void busy(gossip::Tally& message, Payload& payload) {
+  message.kind = gossip::Tally::Kind::busy;
+  payload = {};
+}
+
+// Of models in double precision.
+void false_model(gossip::Tally&, Payload& payload) {
+  const std::vector<double> told(payload.size() / sizeof(double), large());
+  payload = Payload::copy_of(std::as_bytes(std::span(told)));
+}
+
 constexpr std::array kRows = {
     Lie{"none", "all are honest"},
     Lie{"nan", "no numbers", constant<nan>},
@@ -113,6 +149,11 @@ constexpr std::array kRows = {
     Lie{"alie", "the mean of all, less 1.5 of their deviations", a_little},
     Lie{"dissensus", "to each neighbour what moves it away from the others", dissensus},
     Lie{"spectral", "to each neighbour what splits the graph where it mixes most slowly", spectral},
+    Lie{.name = "early", .help = "a wish to end after round 1", .record = early},
+    Lie{.name = "far", .help = "progress that reaches any goal", .record = far},
+    Lie{.name = "silent", .help = "no end, no answer then", .record = trains_on, .tally = silent},
+    Lie{.name = "busy", .help = "that its part of the end comes later", .tally = busy},
+    Lie{.name = "seal", .help = "a false model at the end", .tally = false_model},
 };
 
 }  // namespace

@@ -1,12 +1,15 @@
-// Lies: what a valid member of a cluster may send in place of its vector, for trials of what
-// contains it (exchange.aggregation). It knows all vectors of all others, and tells each of its
-// neighbours something else.
+// Lies: what a valid member of a cluster may send in place of its vector, its record or its part at
+// the end of the run, for trials of what contains it (exchange.aggregation, exchange.liars). It
+// knows all vectors of all others, and tells each of its neighbours something else.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
+
+#include "base/payload.h"
+#include "gossip/wire/message.h"
 
 namespace starling::sim {
 
@@ -34,6 +37,12 @@ struct Lie {
   // What is sent, of any size; null: the truth.
   LieScene::Vector (*vector)(const LieScene&) = nullptr;
   std::size_t rounds_ahead = 0;  // of its true round
+  // What it tells of itself (without keys, which sign that), and at the end of the run; null: the
+  // truth.
+  void (*record)(gossip::Member& own) = nullptr;
+  void (*tally)(gossip::Tally& message, Payload& payload) = nullptr;
+
+  bool is_told() const { return vector || record || tally; }
 };
 
 // In the order of display. Rows are static.

@@ -126,6 +126,14 @@ std::vector<std::size_t> behind_nat_of(const Hiding& hiding, std::size_t nodes, 
   return together;
 }
 
+bool is_liar(const Options& options, std::size_t index) {
+  return options.lie->is_told() && index + options.liars >= options.nodes;
+}
+
+bool goes_in_step(const gossip::Options& options) {
+  return !options.schedule->is_loose && !options.schedule->is_pairwise;
+}
+
 std::string host_of(std::size_t index) {
   const std::size_t number = index + 1;
   return fmt::format("10.{}.{}.{}", number >> 16, number >> 8 & 255, number & 255);

@@ -76,9 +76,7 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer, const Lis
   options.base.expect_patience = gossip::Options().expect_patience;  // as under `up`
   World world(options, std::move(make_trainer));
   Checker checker(world);
-  std::deque<Liar> liars;
-  for (std::size_t node = options.nodes; options.lie->vector && liars.size() < options.liars;)
-    liars.emplace_back(world, --node, *options.lie);
+  const std::deque<Liar> liars = liars_of(world);
   gossip::Series series;
   std::size_t finished = 0;
   world.observe([&](std::size_t node, const gossip::Output& output) {
