@@ -55,6 +55,8 @@ Checker::Checker(World& world)
     : world_(&world),
       ledger_(world, [this](std::string law, std::size_t node,
                             std::string what) { violated(std::move(law), node, std::move(what)); }),
+      ends_(world, [this](std::string law, std::size_t node,
+                          std::string what) { violated(std::move(law), node, std::move(what)); }),
       seen_(world.options().nodes),
       incarnations_(world.options().nodes) {
   world.observe([this](std::size_t node, const gossip::Output& output) { see(node, output); });
@@ -70,6 +72,7 @@ Checker::Seen& Checker::seen_of(std::size_t node) {
 }
 
 void Checker::see(std::size_t node, const gossip::Output& output) {
+  ends_.see(node, output);
   if (const auto* send = std::get_if<gossip::Send>(&output)) {
     see(node, send->message);
     ledger_.see(node, *send);
@@ -105,9 +108,8 @@ void Checker::see(std::size_t node, const gossip::Progress& progress) {
 void Checker::see_pace(std::size_t node, std::uint64_t round) {
   const sim::FaultCounts counts = world_->fault_counts();
   const std::uint64_t lives = world_->options().nodes + counts.restarted;
-  const gossip::ScheduleRow& schedule = *world_->options().base.schedule;
-  const bool are_related = !schedule.is_loose && !schedule.is_pairwise;
-  if (are_related && counts.forged == 0 && round > stepped_.size() + lives + kRoundsInStep)
+  const bool is_in_step = goes_in_step(world_->options().base);
+  if (is_in_step && counts.forged == 0 && round > stepped_.size() + lives + kRoundsInStep)
     violated("rounds mean steps", node,
              fmt::format("round {}, and somebody took a step in {}", round, stepped_.size()));
   const double step = seconds(world_->options().compute) * least_slowness_;
@@ -208,7 +210,7 @@ void Checker::see_step(std::size_t node, const optim::Job& job) {
 
 // Whether it has reason to wait for somebody; who has finished averages no more.
 bool Checker::has_company(std::size_t node) const {
-  if (world_->fault_counts().forged > 0 || world_->options().lie->vector) return false;
+  if (world_->fault_counts().forged > 0 || world_->options().lie->is_told()) return false;
   const auto& others = world_->machine(node).members->others();
   const auto has_finished = [](const auto& entry) {
     return entry->member->phase == gossip::Phase::finished;
@@ -307,7 +309,7 @@ void Checker::expect_rounds() {
     const gossip::Status status = world_->status(node);
     const bool trains =
         status.state == gossip::State::training || status.state == gossip::State::degraded;
-    if (!trains || world_->machine(node).jobs_in_flight > 0) continue;
+    if (!trains || status.is_alone || world_->machine(node).jobs_in_flight > 0) continue;
     double patience_s = 0;
     for (const gossip::EdgeStatus& edge : status.edges)
       patience_s = std::max(patience_s, edge.patience_s);
@@ -359,7 +361,7 @@ void Checker::expect_estimate(std::size_t node, double distance) {
 }
 
 void Checker::violated(std::string law, std::size_t node, std::string what) {
-  if (violations_.size() >= kViolationsLimit) return;
+  if (violations_.size() >= kViolationsLimit || is_liar(world_->options(), node)) return;
   violations_.push_back({std::move(law), world_->now(), node, std::move(what)});
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/end_laws.h"
 #include "sim/ledger.h"
 #include "sim/world.h"
 
@@ -32,6 +33,10 @@ class Checker {
   //   rounds mean steps           there are as many rounds in which somebody took a step, but for
   //                               the one with which each life begins, and those caught up (where
   //                               rounds are in step)
+  //   nobody steps after the end  no local step begins at a node that has come to its end, nor in a
+  //                               round after stop.rounds (where rounds are in step)
+  //   a false model is refused    of the end: none is ten times as long as all that honest nodes
+  //                               had before
   //   damage is refused           every frame with a flipped byte
   //   messages are applied once   every repeated frame is refused as such
   //   queues are bounded          jobs under way, outputs of a step, members, edges
@@ -40,6 +45,7 @@ class Checker {
   //   weights are symmetric       both give the pair the same
   //   vectors are sent once       but for one byte in fifty, until a frame or a node goes astray
   //                               (neither between two once a message between them was forged)
+  // What liars do breaks no law (Options::lie).
   // REQUIRES that the checker lives as long as the world runs.
   explicit Checker(World& world);
   Checker(const Checker&) = delete;
@@ -50,7 +56,7 @@ class Checker {
   void expect_settled() { ledger_.expect_settled(); }
   // Neighbours are at most eight rounds apart, where rounds wait for all.
   void expect_step();
-  // No round has waited longer than for the most patient edge.
+  // No round has waited longer than for the most patient edge, but at a node that hears nobody.
   void expect_rounds();
   // Every parameter of every node is a number.
   void expect_finite();
@@ -61,6 +67,8 @@ class Checker {
   void expect_shares();
   // No model is farther from the mean of all than this share of its norm, and every node knows.
   void expect_consensus(double distance);
+  // The run ends for all, and with one hash; see there.
+  EndLaws& ends() { return ends_; }
 
   bool sound() const { return violations_.empty(); }
   const std::vector<Violation>& violations() const { return violations_; }
@@ -101,6 +109,7 @@ class Checker {
 
   World* world_;
   Ledger ledger_;
+  EndLaws ends_;
   std::vector<Seen> seen_;
   std::vector<std::uint64_t> incarnations_;  // the highest of each node
   std::set<std::uint64_t> stepped_;          // rounds in which somebody took a step

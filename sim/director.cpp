@@ -21,6 +21,15 @@ std::size_t founders(const Scenario& scenario) {
   return count;
 }
 
+Director::Director(World& world, const Scenario& scenario) : world_(&world), scenario_(&scenario) {
+  if (!scenario.goal.stay) return;
+  world.observe([this](std::size_t node, const gossip::Output& output) {
+    const std::uint64_t life = world_->machine(node).life;
+    if (std::holds_alternative<gossip::MayEnd>(output))
+      world_->at(world_->now() + *scenario_->goal.stay, [this, node, life] { leave(node, life); });
+  });
+}
+
 void Director::begin() {
   ENSURE(world_->options().nodes == scenario_->nodes,
          "a scenario is played in a world of its size");
@@ -154,10 +163,16 @@ void Director::limit(const Fault& fault) {
 }
 
 void Director::start(std::size_t node) {
-  if (world_->runs(node)) return;
+  if (world_->runs(node) || left_.contains(node)) return;
   gossip::Options options = node_options(world_->options(), node);
   if (world_->now() > Time{}) options.expect = 0;  // the others are there already
   world_->start(node, options);
+}
+
+void Director::leave(std::size_t node, std::uint64_t life) {
+  if (!world_->runs(node) || world_->machine(node).life != life) return;
+  left_.insert(node);
+  world_->tell(node, gossip::LeaveCommand{});
 }
 
 }  // namespace starling::sim

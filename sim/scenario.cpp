@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr double kChaosSecondsLimit = 1e6;
 constexpr std::size_t kFaultsLimit = 100'000;
+constexpr std::int64_t kGoalRoundsLimit = 1'000'000'000;
 
 // Times between two faults of a kind, and of a fault, in seconds; drawn evenly in the logarithm.
 constexpr double kPauseLeast = 8, kPauseMost = 240;
@@ -33,6 +34,14 @@ constexpr double kNarrowLeast = 0.1, kHastenMost = 300;
 
 // The largest share of forged frames. Larger: edges begin anew more often than they exchange.
 constexpr double kForgedMost = 0.02;
+
+// Of the end of the run: the share of seeds that have a goal, and of these those whose nodes leave
+// after it; when it comes, in shares of the chaos; the rounds of a second; the seconds until a node
+// leaves.
+constexpr double kGoalShare = 0.5, kLeaveShare = 0.5;
+constexpr double kGoalLeast = 0.2, kGoalMost = 1.1;
+constexpr double kRoundsPerSecond = 0.5;
+constexpr double kStayLeast = 0.01, kStayMost = 20;
 
 Duration in_milliseconds(double value) {
   return milliseconds(static_cast<milliseconds::rep>(value * 1e3));
@@ -101,6 +110,17 @@ void draw_joins(Prng prng, Scenario& scenario) {
   }
 }
 
+void draw_goal(Prng prng, Scenario& scenario) {
+  if (!prng.chance(kGoalShare)) return;
+  const double end = prng.uniform(kGoalLeast, kGoalMost) * seconds(scenario.chaos);
+  if (prng.chance(0.5))
+    scenario.goal.rounds = 1 + static_cast<std::uint64_t>(end * kRoundsPerSecond);
+  else
+    scenario.goal.time = in_milliseconds(end);
+  if (prng.chance(kLeaveShare))
+    scenario.goal.stay = in_milliseconds(draw_logarithmic(prng, kStayLeast, kStayMost));
+}
+
 void sort(Scenario& scenario) {
   std::ranges::stable_sort(scenario.faults, {}, &Fault::at);
 }
@@ -114,13 +134,24 @@ Result<std::int64_t> read_whole(std::string_view what, std::string_view text, st
   return *value;
 }
 
-Result<Duration> read_chaos(std::string_view text) {
+Result<Duration> read_time(std::string_view what, std::string_view text) {
   text = trim(text);
   const auto value = parse_number(text.substr(0, text.rfind(" s")));
   if (!value || *value < 0 || *value > kChaosSecondsLimit || !text.ends_with(" s"))
-    return fail("chaos = \"{}\": expected a number from 0 to {} and \"s\"", text,
+    return fail("{} = \"{}\": expected a number from 0 to {} and \"s\"", what, text,
                 kChaosSecondsLimit);
   return in_milliseconds(*value);
+}
+
+Result<void> read_goal(std::string_view text, ScenarioGoal& goal) {
+  const std::size_t unit = text.rfind(" rounds");
+  if (unit == std::string_view::npos) {
+    TRY(goal.time, read_time("goal", text));
+    return {};
+  }
+  TRY(const auto rounds, read_whole("goal", text.substr(0, unit), 1, kGoalRoundsLimit));
+  goal.rounds = static_cast<std::uint64_t>(rounds);
+  return {};
 }
 
 // One line that is neither empty nor a comment.
@@ -140,7 +171,11 @@ Result<void> read_line(std::string_view line, Scenario& scenario) {
     TRY(const auto nats, read_whole("nats", rest_of("nats "), 0, kMembersLimit));
     scenario.hiding.nats = static_cast<std::size_t>(nats);
   } else if (line.starts_with("chaos ")) {
-    TRY(scenario.chaos, read_chaos(rest_of("chaos ")));
+    TRY(scenario.chaos, read_time("chaos", rest_of("chaos ")));
+  } else if (line.starts_with("goal ")) {
+    return read_goal(rest_of("goal "), scenario.goal);
+  } else if (line.starts_with("stay ")) {
+    TRY(scenario.goal.stay, read_time("stay", rest_of("stay ")));
   } else {
     TRY(Fault fault, parse_fault(line, scenario.nodes));
     if (scenario.faults.size() >= kFaultsLimit)
@@ -188,6 +223,7 @@ Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos,
     else
       draw_kind(own, rule, scenario);
   }
+  draw_goal(Prng::derive(seed, stable_hash("goal")), scenario);
   sort(scenario);
   return scenario;
 }
@@ -197,6 +233,10 @@ std::string to_text(const Scenario& scenario) {
   if (scenario.hiding.nodes > 0) text += fmt::format("hidden {}\n", scenario.hiding.nodes);
   if (scenario.hiding.nats > 0) text += fmt::format("nats {}\n", scenario.hiding.nats);
   text += fmt::format("chaos {} s\n", seconds(scenario.chaos));
+  const ScenarioGoal& goal = scenario.goal;
+  if (goal.rounds > 0) text += fmt::format("goal {} rounds\n", goal.rounds);
+  if (goal.time > Duration{}) text += fmt::format("goal {} s\n", seconds(goal.time));
+  if (goal.stay) text += fmt::format("stay {} s\n", seconds(*goal.stay));
   for (const Fault& fault : scenario.faults) text += to_text(fault) + "\n";
   return text;
 }

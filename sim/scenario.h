@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +24,21 @@
 
 namespace starling::sim {
 
+// When the run ends: after the first of the two; 0: never. Each node leaves so long after it may
+// end; nothing: it stays.
+struct ScenarioGoal {
+  std::uint64_t rounds = 0;
+  Duration time{};
+  std::optional<Duration> stay = {};
+
+  bool operator==(const ScenarioGoal&) const = default;
+};
+
 struct Scenario {
   std::uint64_t seed = 1;
   std::size_t nodes = 16;
   Hiding hiding = {};
+  ScenarioGoal goal = {};
   Duration chaos{};                // every fault has ended by then
   std::vector<Fault> faults = {};  // by time
 
@@ -34,8 +46,9 @@ struct Scenario {
 };
 
 // Each kind of fault is switched on or off and given a rate of its own by the seed, so that seeds
-// differ in kind: some know nothing but crashes, some nothing but a bad network. REQUIRES nodes,
-// and one that is not hidden.
+// differ in kind: some know nothing but crashes, some nothing but a bad network. Half of them have
+// a goal, which most runs come to amid the chaos and some after it. REQUIRES nodes, and one that is
+// not hidden.
 Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos,
                        const Hiding& hiding = {});
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 
 #include "sim/director.h"
+#include "sim/liar.h"
 #include "sim/simulation.h"
 #include "sim/trace.h"
 
@@ -32,7 +34,7 @@ Options options_for(Options options, const Scenario& scenario) {
   options.seed = scenario.seed;
   options.base.expect = founders(scenario);
   options.base.expect_patience = gossip::Options().expect_patience;  // as under `up`
-  options.base.goal = {};
+  options.base.goal = {.rounds = scenario.goal.rounds, .seconds = seconds(scenario.goal.time)};
   options.base.seeds.clear();
   const std::size_t dialled = scenario.nodes - scenario.hiding.nodes;
   for (std::size_t node = 0; node < std::min(kSeeds, dialled); ++node)
@@ -50,6 +52,7 @@ class Trial {
         timeline_(timeline),
         summary_(summary),
         world_(options_for(options, scenario), make_trainer),
+        liars_(liars_of(world_)),
         checker_(world_),
         trace_(world_, summary ? options.trace : Duration{}),
         director_(world_, scenario_) {
@@ -90,13 +93,15 @@ class Trial {
     const Time healed = Time(scenario_.chaos);
     while (!agree_on_members(world_) && world_.now() < healed + options_.phases.agree_within)
       if (!run_until(world_.now() + kLook)) return;
-    if (!agree_on_members(world_)) return checker_.expect_agreement();
+    const Time agreed = agree_on_members(world_) ? world_.now() : kNever;
+    if (agreed == kNever && !director_.has_left()) return checker_.expect_agreement();
     verdict_.agreed_after = world_.now() - healed;
-    tell("all agree");
+    tell(agreed == kNever ? "those who are left do not agree" : "all agree");
     if (!stay_in_step(healed)) return;
-    checker_.expect_agreement();
-    checker_.expect_shares();
+    if (!director_.has_left()) checker_.expect_agreement();
     checker_.expect_finite();
+    if (checker_.ends().has_begun()) return checker_.ends().expect_one_model(agreed);
+    checker_.expect_shares();
     checker_.expect_settled();
     checker_.expect_consensus(options_.phases.distance_limit);
   }
@@ -108,7 +113,8 @@ class Trial {
     while (world_.now() < end) {
       if (!run_until(std::min(world_.now() + kStepLook, end))) return false;
       checker_.expect_rounds();
-      if (world_.now() >= since) checker_.expect_step();
+      checker_.ends().expect_end();
+      if (world_.now() >= since && !checker_.ends().has_begun()) checker_.expect_step();
     }
     return checker_.sound();
   }
@@ -153,6 +159,7 @@ class Trial {
   Timeline* timeline_;
   gossip::Summary* summary_;
   World world_;
+  std::deque<Liar> liars_;
   Checker checker_;
   gossip::Series series_;
   Trace trace_;

@@ -43,6 +43,13 @@ TEST_CASE("A fault reads as a sentence") {
   CHECK(sim::to_text(scenario->faults[1]) == "at 14 s: slow node-3 2.5 for 1 s");
 }
 
+TEST_CASE("A scenario says when the run ends and when nodes leave after it") {
+  const auto scenario = sim::parse_scenario("chaos 5 s\ngoal 200 rounds\nstay 1.5 s\n");
+  REQUIRE(scenario);
+  CHECK(scenario->goal == sim::ScenarioGoal{.rounds = 200, .stay = 1500ms});
+  CHECK(sim::parse_scenario("goal 60 s\n")->goal == sim::ScenarioGoal{.time = 60s});
+}
+
 TEST_CASE("A wrong line is reported with its number and the value and the values allowed") {
   CHECK(error_of("seed 1\nat 3 s: explode node-1 for 2 s") ==
         "line 2: fault \"explode\": expected one of lose, duplicate, reorder, spike, drop, "
@@ -63,6 +70,10 @@ TEST_CASE("A wrong line is reported with its number and the value and the values
   CHECK(error_of("nodes 0") == "line 1: nodes = \"0\": expected a whole number from 1 to 4096");
   CHECK(error_of("chaos 5") ==
         "line 1: chaos = \"5\": expected a number from 0 to 1000000 and \"s\"");
+  CHECK(error_of("goal 0 rounds") ==
+        "line 1: goal = \"0\": expected a whole number from 1 to 1000000000");
+  CHECK(error_of("goal soon") ==
+        "line 1: goal = \"soon\": expected a number from 0 to 1000000 and \"s\"");
   CHECK(error_of("chaos 5 s\nat 4 s: crash node-1 for 2 s") ==
         "a fault ends at 6 s: expected at most chaos, 5 s");
 }

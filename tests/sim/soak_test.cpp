@@ -38,6 +38,17 @@ TEST_CASE("All laws hold for many seeds beside a node that is slow") {
     FAIL_CHECK(sim::to_text(failure));
 }
 
+TEST_CASE("Some seeds come to their goal amid the chaos and some after it") {
+  for (const bool is_after : {false, true}) {
+    const sim::Scenario scenario = sim::draw_scenario(is_after ? 42 : 3, 8, 90s);
+    sim::Timeline timeline;
+    sim::try_scenario(quick_trial(), quick_trainers(), scenario, &timeline);
+    const std::size_t end = timeline.text().find("finished with the model");
+    CHECK(end != std::string::npos);
+    CHECK((end > timeline.text().find("every fault has ended")) == is_after);
+  }
+}
+
 TEST_CASE("All laws hold for many seeds of nodes with keys") {
   sim::SoakOptions options{
       .world = quick_trial(), .first_seed = 1, .last_seed = full_or(15U, 1U), .threads = 2};
