@@ -21,6 +21,7 @@ constexpr std::uint64_t kRoundsInStep = 8;   // as of gossip/edges/schedules/rou
 // How long a round may wait beyond the patience of its edges: a node that is ahead of all its
 // neighbours waits for a minute (scheduler.cpp).
 constexpr Duration kIdleLimit = 61s;
+constexpr double kLossCounted = 0.9;       // above it a node may be as well alone
 constexpr double kRoundsAhead = 64;        // that one wrong round may be believed,
 constexpr double kRoundShare = 8;          // beside so many for each step of the time since
 constexpr std::uint64_t kStatusEvery = 8;  // points of progress between two looks at the status
@@ -201,21 +202,24 @@ void Checker::see_step(std::size_t node, const optim::Job& job) {
   const bool may = options.alone == gossip::Alone::train || schedule.is_pairwise;
   if (may || !job.mix.empty() || !has_company(node)) seen.alone = seen.changes = 0;
   if (may || !job.local || !job.mix.empty()) return;
-  std::size_t most = 2 * kRoundsInStep + options.staleness + seen.changes;
-  if (schedule.is_matched) most *= world_->options().nodes;
-  if (++seen.alone > most)
+  double most = static_cast<double>(2 * kRoundsInStep + options.staleness + seen.changes);
+  if (schedule.is_matched) most *= static_cast<double>(world_->options().nodes);
+  const double arrives = 1 - std::min(world_->network().options().loss, kLossCounted);
+  if (static_cast<double>(++seen.alone) > most / (arrives * arrives))
     violated("nobody trains alone unasked", node,
              fmt::format("{} steps since it averaged with anybody", seen.alone));
 }
 
-// Whether it has reason to wait for somebody; who has finished averages no more.
+// Whether it has reason to wait for somebody; who has finished averages no more, and who was paused
+// by a person is not waited for.
 bool Checker::has_company(std::size_t node) const {
   if (world_->fault_counts().forged > 0 || world_->options().lie->is_told()) return false;
   const auto& others = world_->machine(node).members->others();
-  const auto has_finished = [](const auto& entry) {
-    return entry->member->phase == gossip::Phase::finished;
+  const auto rests = [](const auto& entry) {
+    const gossip::Phase phase = entry->member->phase;
+    return phase == gossip::Phase::finished || phase == gossip::Phase::paused;
   };
-  return std::ranges::none_of(others, has_finished) &&
+  return std::ranges::none_of(others, rests) &&
          std::ranges::any_of(others, [](const auto& entry) {
            return entry->liveness != gossip::Liveness::left && !is_relay(entry->member) &&
                   entry->member->phase != gossip::Phase::joining;

@@ -29,7 +29,9 @@ class Checker {
   //   nobody trains alone unasked where exchange.alone = rest and others may average with it: with
   //                               nobody it takes twice as many steps in a row as it catches up,
   //                               and one more for each edge that opened or closed meanwhile (all
-  //                               that of each node where rounds have one partner; not in pairs)
+  //                               that of each node where rounds have one partner; not in pairs).
+  //                               Where the part p of all messages arrives, 1 / p² times as many:
+  //                               a pair needs a vector and an answer to it
   //   rounds mean steps           there are as many rounds in which somebody took a step, but for
   //                               the one with which each life begins, and those caught up (where
   //                               rounds are in step)
