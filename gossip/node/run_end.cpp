@@ -200,8 +200,9 @@ void RunEnd::count_votes(const Own& own, const Roster& members, const Neighbors&
   if (votes.size() >= needed) {
     std::ranges::nth_element(votes, votes.begin() + static_cast<std::ptrdiff_t>(needed - 1));
     agreed_ = votes[needed - 1];
-  } else if (in_step_ && vote_ > 0) {
-    agreed_ = vote_;
+  } else if (in_step_ && options_.goal.rounds > 0 &&
+             vote_ == options_.goal.rounds + own.uncounted) {
+    agreed_ = vote_;  // the others may tell theirs later: they have the same goal
   }
   if (!agreed_) return;
   if (!in_step_ || sealed >= needed || have_ended(members, neighbors)) is_moment_ = true;

@@ -73,15 +73,16 @@ std::string Training::rest_reason(Time now) const {
 }
 
 // Until it is led on, a relay keeps its round open, and a node that hears nobody until it does.
+// Once the run is over nobody sends a vector of the round any more.
 bool Training::is_round_complete(Time now) {
+  if (around_.end.is_over(course_.run().round, course_.run().uncounted)) return true;
   const Outcome outcome = is_led_ ? around_.exchange.outcome(now, around_.links) : Outcome::open;
   if (outcome == Outcome::open)
     solitude_.end();
   else if (solitude_.lets_end(now, outcome == Outcome::heard))
     return true;
   const bool rests = solitude_.is_alone() || (!is_led_ && company_ != Company::trains);
-  return rests &&
-         (is_pause_wanted_ || around_.end.is_over(course_.run().round, course_.run().uncounted));
+  return rests && is_pause_wanted_;
 }
 
 // A round that a pause cut in two is not measured.

@@ -38,6 +38,16 @@ TEST_CASE("All laws hold for many seeds beside a node that is slow") {
     FAIL_CHECK(sim::to_text(failure));
 }
 
+// In the first, two nodes came back just after the others had ended, and waited for vectors.
+// In the second, one whose clock was ahead of all others' ended alone.
+TEST_CASE("All laws hold for seeds whose run did not end for all") {
+  for (const std::uint64_t seed : {11512U, 11740U}) {
+    const sim::Scenario scenario = sim::draw_scenario(seed, 8, 90s);
+    const sim::Verdict verdict = sim::try_scenario(quick_trial(), quick_trainers(), scenario);
+    if (!verdict.passed()) FAIL_CHECK(sim::to_text(verdict));
+  }
+}
+
 TEST_CASE("Some seeds come to their goal amid the chaos and some after it") {
   for (const bool is_after : {false, true}) {
     const sim::Scenario scenario = sim::draw_scenario(is_after ? 42 : 3, 8, 90s);
