@@ -343,8 +343,8 @@ class TypedTrainer final : public Trainer {
   void seal(const Seal& seal, Done& done) {
     const std::span<const S> x = algorithm_->model();
     if (seal.vector.size() != x.size_bytes()) {
-      done.problem = fmt::format("the model of the end has {} bytes; this node's has {}",
-                                 seal.vector.size(), x.size_bytes());
+      done.problem = fmt::format("has {} bytes, where this node's has {}", seal.vector.size(),
+                                 x.size_bytes());
       return;
     }
     std::vector<S> sealed(x.size());
@@ -358,8 +358,8 @@ class TypedTrainer final : public Trainer {
     const bool is_known = hash == seal.expected;
     if (!is_known && !(distance <= within)) {
       done.problem = fmt::format(
-          "the model of the end lies {:.3g} from this node's, where {:.3g} is the most by its "
-          "distance from its neighbours",
+          "lies {:.3g} from this node's, where {:.3g} is the most by its distance from its "
+          "neighbours",
           distance, within);
       return;
     }

@@ -47,7 +47,7 @@ void EndLaws::see(std::size_t node, const gossip::Output& output) {
 }
 
 void EndLaws::see_model(std::size_t node) {
-  seen_of(node).model = world_->status(node).run.end;
+  seen_of(node).model = world_->status(node).run.end.model;
   if (const double now = length(node); now > kLongerMost * longest_)
     report_("a false model is refused", node,
             fmt::format("ends with a model of length {:.3g}, beside {:.3g} before", now, longest_));
@@ -81,7 +81,7 @@ void EndLaws::expect_end() {
       report_("the run ends for all", node,
               fmt::format("is {} {:.0f} s after it had reason to end", gossip::name(status.state),
                           seconds(world_->now() - seen.due)));
-    if (has_finished && end.model == 0 && end.shortfall.empty())
+    if (has_finished && end.model.hash == 0 && end.shortfall.empty())
       report_("the run ends for all", node, "has finished with no model, and does not say why");
   }
 }
@@ -102,22 +102,21 @@ bool EndLaws::have_met(std::size_t node, std::size_t other, Time agreed) {
 }
 
 void EndLaws::expect_same(std::size_t node, std::size_t other) {
-  const gossip::EndStatus own = model_of(node), its = model_of(other);
-  if (own.model == 0 || its.model == 0) return;  // it trains, or says why it has none
+  const gossip::EndModel own = model_of(node), its = model_of(other);
+  if (own.hash == 0 || its.hash == 0) return;  // it trains, or says why it has none
   // Beside a liar a node that comes back may count those who have ended anew.
-  const bool count_alike = own.models == its.models || world_->options().lie->is_told();
-  if (own.model != its.model || !count_alike ||
+  const bool count_alike = own.nodes == its.nodes || world_->options().lie->is_told();
+  if (own.hash != its.hash || !count_alike ||
       world_->trainer(node).parameters() != world_->trainer(other).parameters())
     report_("one hash", node,
-            fmt::format("ends with {:016x} of {} nodes, and node-{} with {:016x} of {}", own.model,
-                        own.models, other, its.model, its.models));
+            fmt::format("ends with {}, and node-{} with {}", to_text(own), other, to_text(its)));
 }
 
 // As of now, or when it left. A liar's does not count.
-gossip::EndStatus EndLaws::model_of(std::size_t node) {
-  const std::optional<gossip::EndStatus>& model = seen_of(node).model;
+gossip::EndModel EndLaws::model_of(std::size_t node) {
+  const std::optional<gossip::EndModel>& model = seen_of(node).model;
   if (!model || is_liar(world_->options(), node)) return {};
-  return world_->runs(node) ? world_->status(node).run.end : *model;
+  return world_->runs(node) ? world_->status(node).run.end.model : *model;
 }
 
 }  // namespace starling::sim

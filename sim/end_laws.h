@@ -34,14 +34,14 @@ class EndLaws {
     std::uint64_t life = 0;
     Time began = kNever;                          // its end
     Time due = kNever;                            // since when it has reason to end
-    std::optional<gossip::EndStatus> model = {};  // when it had finished
+    std::optional<gossip::EndModel> model = {};  // when it had finished
   };
 
   Seen& seen_of(std::size_t node);
   void see_model(std::size_t node);
   bool have_met(std::size_t node, std::size_t other, Time agreed);
   void expect_same(std::size_t node, std::size_t other);
-  gossip::EndStatus model_of(std::size_t node);
+  gossip::EndModel model_of(std::size_t node);
   double length(std::size_t node) const;
   bool sees_finished(std::size_t node) const;
 

@@ -59,16 +59,19 @@ void Closing::run(Errand errand, optim::Job job, Outbox& out) {
 }
 
 // How far the model of the end may lie from this node's: some times as far as neighbours' models
-// lay, and as the mean of all was estimated to lie. Larger: a false model may be farther. Smaller:
-// a node at the end of a long path refuses the mean.
+// lay, and as the mean of all was estimated to lie; where none of that is known, as at a newcomer,
+// some times as far as the own model is long. Larger: a false model may be farther. Smaller: a node
+// at the end of a long path refuses the mean.
 double Closing::distance_within() const {
   constexpr double kTimes = 8, kRounding = 1e-5;
   const Course& course = around_.course;
   double farthest = course.consensus_distance().value_or(0) * course.run().norm;
   for (const auto& [id, neighbor] : around_.exchange.neighbors().all())
     farthest = std::max(farthest, neighbor.status.distance.value_or(0));
+  const double norm = course.run().norm;
+  if (farthest == 0) farthest = norm;
   if (farthest == 0) return std::numeric_limits<double>::infinity();
-  return kTimes * farthest + kRounding * course.run().norm;
+  return kTimes * farthest + kRounding * norm;
 }
 
 bool Closing::wind_up(Outbox& out) {

@@ -25,15 +25,22 @@ std::size_t ended_count(const Roster& members) {
   }));
 }
 
-// The model that most members tell, and how many; this node tells `own`, if that is not 0.
-std::pair<std::uint64_t, std::size_t> most_told(const Roster& members, std::uint64_t own) {
+// The model that most members tell, and how many; this node tells `own`, if that is not 0. A model
+// that only refused members tell does not count, unless they are enough.
+std::pair<std::uint64_t, std::size_t> most_told(const Roster& members, std::uint64_t own,
+                                                const std::set<NodeId>& refused,
+                                                std::size_t enough) {
   std::map<std::uint64_t, std::size_t> counts;
-  if (own != 0) ++counts[own];
-  for (const Member* member : parties(members))
-    if (member->id != members.self() && member->sealed != 0) ++counts[member->sealed];
+  std::set<std::uint64_t> sound;
+  if (own != 0) ++counts[own], sound.insert(own);
+  for (const Member* member : parties(members)) {
+    if (member->id == members.self() || member->sealed == 0) continue;
+    ++counts[member->sealed];
+    if (!refused.contains(member->id)) sound.insert(member->sealed);
+  }
   std::pair<std::uint64_t, std::size_t> most;
   for (const auto& [hash, count] : counts)
-    if (count >= most.second) most = {hash, count};
+    if (count >= most.second && (sound.contains(hash) || count >= enough)) most = {hash, count};
   return most;
 }
 
@@ -117,7 +124,10 @@ void Settlement::tick(Time now, Outbox& out) {
   if (stage_ == Stage::settles && !is_left) drive(now, out);
   using enum TallyTree::Stage;
   const bool may_fetch = !candidate_ && tree_.stage() != adds;
-  fetch_.tick(now, may_fetch ? lacked() : 0, tree_.stage() != none, refused_, out);
+  // What enough members tell is known by its hash, whoever gives it.
+  const std::set<NodeId> nobody;
+  fetch_.tick(now, may_fetch ? lacked() : 0, tree_.stage() != none,
+              told_by(enough()) == 0 ? refused_ : nobody, out);
   const bool is_busy = stage_ == Stage::settles || fetch_.is_busy() || !is_over(now);
   next_look_ = is_busy ? now + kSettleLook : kNever;
 }
@@ -170,7 +180,15 @@ void Settlement::done(Time now, const optim::Done& done, Outbox& out) {
   if (work == Work::tally) return added(now, done.tally, out);
   const Candidate candidate = *std::exchange(candidate_, std::nullopt);
   if (done.sealed != 0) return seal(now, candidate, done.sealed, out);
-  refuse(candidate, done.problem.value_or("the model of the end does not fit"), out);
+  const Member* from = around_.members.find(candidate.from);
+  const bool is_sum = candidate.from == around_.members.self();
+  refuse(candidate,
+         fmt::format("the model of the end from {} {}",
+                     is_sum ? "the sum of all"
+                     : from ? from->name
+                            : "a node that is gone",
+                     done.problem.value_or("does not fit")),
+         out);
 }
 
 // Where nothing is summed, the model stands for all members that have ended.
@@ -196,8 +214,7 @@ void Settlement::added(Time now, const Payload& mean, Outbox& out) {
 
 void Settlement::refuse(const Candidate& candidate, const std::string& problem, Outbox& out) {
   ++refusals_;
-  for (const NodeId id : {candidate.from, tree_.sum().root})
-    if (id != around_.members.self()) refused_.insert(id);
+  if (candidate.from != around_.members.self()) refused_.insert(candidate.from);
   out.event(Event::Kind::problem, problem);
   if (sealed() != 0) return;
   if (refusals_ >= kModelRefusalsMost || !next_root()) return give_up(problem, out);
@@ -217,7 +234,7 @@ void Settlement::hear_model(NodeId from, const Tally& message, Payload payload) 
   const bool is_awaited = fetch_.awaits(from) || tree_.awaits(from);
   if (!is_awaited || payload.empty() || candidate_ || (sealed() != 0 && lacked() == 0)) return;
   const std::uint64_t models = std::max<std::uint64_t>(1, message.models);
-  candidate_ = Candidate{from, {std::move(payload), models}, message.round, believed()};
+  candidate_ = Candidate{from, {std::move(payload), models}, message.round, told_by(enough())};
 }
 
 void Settlement::seal(Time now, const Candidate& candidate, std::uint64_t hash, Outbox& out) {
@@ -243,15 +260,17 @@ void Settlement::give(Time now, NodeId to, Outbox& out) {
 
 // The model that others tell and that this node has to take; 0: none.
 std::uint64_t Settlement::lacked() const {
-  const std::uint64_t told = sealed() == 0 ? most_told(around_.members, 0).first : believed();
+  const std::uint64_t told = told_by(sealed() == 0 ? 1 : enough());
   return told == sealed() || !problem_.empty() ? 0 : told;
 }
 
-// The model that enough members tell; 0: none.
-std::uint64_t Settlement::believed() const {
-  const auto [told, count] = most_told(around_.members, sealed());
-  const std::size_t members = parties(around_.members).size();
-  return count >= votes_needed(members, options_.needs.liars) ? told : 0;
+std::uint64_t Settlement::told_by(std::size_t least) const {
+  const auto [told, count] = most_told(around_.members, sealed(), refused_, enough());
+  return count >= least ? told : 0;
+}
+
+std::size_t Settlement::enough() const {
+  return votes_needed(parties(around_.members).size(), options_.needs.liars);
 }
 
 bool Settlement::is_left_behind() const {

@@ -72,7 +72,10 @@ class Settlement {
   void give(Time now, NodeId to, Outbox& out);
   void refuse(const Candidate& candidate, const std::string& problem, Outbox& out);
   void give_up(const std::string& problem, Outbox& out);
-  std::uint64_t believed() const;
+  // The model that so many members tell; 0: none.
+  std::uint64_t told_by(std::size_t least) const;
+  // Members whose word is believed.
+  std::size_t enough() const;
   std::uint64_t lacked() const;
 
   const Options& options_;

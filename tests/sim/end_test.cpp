@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "gossip/node/tally_tree.h"
 #include "optim/codec/format.h"
 #include "optim/local/local_learner.h"
+#include "sim/liar.h"
 #include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/legal_ways.h"
@@ -243,4 +245,87 @@ TEST_CASE("A node that comes back when the others have ended and gone says so an
   CHECK(end.shortfall.find("the others ended after round 400, and none") != std::string::npos);
   CHECK(run.round(3) < 100);
   run.expect_sound();
+}
+
+// ---------------------------------------------------------------- members that lie about the end
+
+namespace {
+
+// Whether it is about the end of a run.
+bool is_of_end(const sim::Lie& lie) {
+  return lie.record || lie.tally;
+}
+
+class Beside : public Cluster {
+ public:
+  Beside(const sim::Options& options, const optim::Options& training, std::size_t liar,
+         const sim::Lie& lie)
+      : Cluster(options, reference_trainers(training, kOneOptimum)),
+        liar_(liar),
+        mouth_(world, liar, lie) {
+    world.observe([this](std::size_t node, const gossip::Output& output) {
+      if (node == liar_) return;
+      if (std::holds_alternative<gossip::MayEnd>(output)) finished_.insert(node);
+      const auto* event = std::get_if<gossip::Event>(&output);
+      if (!event) return;
+      if (event->kind == gossip::Event::Kind::ending) {
+        CHECK(world.status(node).run.round >= kRounds);
+        if (ending_++ == 0) began_ = world.now();
+      }
+      const std::string name = sim::node_options(world.options(), liar_).name;
+      is_named |= event->text.starts_with("the model of the end from " + name);
+    });
+    start_all();
+  }
+
+  // How long the honest nodes took from the first one's last round.
+  Duration expect_one_end() {
+    CHECK(comes_true([this] { return finished_.size() + 1 == kNodes; }, 120s));
+    const Duration took = world.now() - began_;
+    std::set<std::uint64_t> models;
+    for (std::size_t node = 0; node < kNodes; ++node)
+      if (node != liar_) models.insert(world.status(node).run.end.model.hash);
+    CHECK(models.size() == 1);
+    CHECK(!models.contains(0));
+    for (const sim::Violation& violation : checker.violations())
+      if (violation.node != liar_) FAIL_CHECK(sim::to_text(violation, 1));
+    return took;
+  }
+
+  bool is_named = false;  // the liar, by somebody
+
+ private:
+  std::size_t liar_;
+  sim::Liar mouth_;
+  std::set<std::size_t> finished_;
+  std::size_t ending_ = 0;
+  Time began_{};
+};
+
+}  // namespace
+
+// Whichever member lies: the one of the highest rank gives the model. The others wait for one that
+// seems to train on, or for its model, and then until all have theirs. With `mean` all are trusted,
+// and one that says that its part comes later is waited for.
+TEST_CASE("No member that lies about the end brings it nearer or keeps it away or has its model") {
+  for (const optim::MixRule& rule : optim::mix_rules())
+    for (const sim::Lie& lie : sim::lies()) {
+      if (!is_of_end(lie) || (rule.is_plain && lie.name == "busy")) continue;
+      CAPTURE(rule.name);
+      CAPTURE(lie.name);
+      optim::Options training = reference_training(0.1);
+      training.algorithm = optim::algorithm_named("dpsgd");
+      training.aggregation = {.rule = &rule, .liars = 1};
+      sim::Options options = reference_world(kNodes, topology::Kind::complete, training);
+      options.base.expect = kNodes;
+      options.base.goal.rounds = kRounds;
+      bool is_named = false;
+      for (std::size_t liar = 0; liar < kNodes; ++liar) {
+        CAPTURE(liar);
+        Beside cluster(options, training, liar, lie);
+        CHECK(cluster.expect_one_end() < 3 * gossip::kSettlePatience + 1s);
+        is_named |= cluster.is_named;
+      }
+      if (!rule.is_plain) CHECK(is_named == (lie.name == "seal"));
+    }
 }

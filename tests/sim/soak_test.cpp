@@ -38,6 +38,13 @@ TEST_CASE("All laws hold for many seeds beside a node that is slow") {
     FAIL_CHECK(sim::to_text(failure));
 }
 
+TEST_CASE("All laws hold for many seeds beside a member that gives a false model at the end") {
+  const sim::SoakOptions options{
+      .world = lying_trial(), .first_seed = 1, .last_seed = full_or(20U, 2U), .threads = 2};
+  for (const sim::Verdict& failure : sim::soak(options, quick_trainers()).failures)
+    FAIL_CHECK(sim::to_text(failure));
+}
+
 // In the first, two nodes came back just after the others had ended, and waited for vectors.
 // In the second, one whose clock was ahead of all others' ended alone.
 TEST_CASE("All laws hold for seeds whose run did not end for all") {

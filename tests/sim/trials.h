@@ -49,6 +49,13 @@ inline sim::Options straggler_trial() {
   return trial;
 }
 
+// One member gives a false model at the end of the run.
+inline sim::Options lying_trial() {
+  sim::Options trial = quick_trial();
+  trial.lie = sim::lie_named("seal");
+  return trial;
+}
+
 inline sim::TrainerFactory quick_trainers(const optim::Options& training = fading_training()) {
   return reference_trainers(training, {.n = 8});
 }
