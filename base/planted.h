@@ -14,7 +14,7 @@
 
 namespace starling::planted {
 
-inline constexpr std::array<std::string_view, 21> kBugs = {
+inline constexpr std::array<std::string_view, 23> kBugs = {
     "early_contribution",   // startup: training begins while the model is still asked for
     "duplicate_applied",    // gate: a message that came before is let through
     "round_goes_back",      // training: a finished job counts for the round before it, now and then
@@ -36,6 +36,8 @@ inline constexpr std::array<std::string_view, 21> kBugs = {
     "keeps_broken_edge",      // sessions: an edge whose ends count differently goes on
     "step_one_sided",         // edge_ledger: each end goes as far as its own codec allows
     "replica_misses",         // channel: one end does not add every eighth message of its peer
+    "steps_after_end",        // closing: a node takes a step while the models become one
+    "seals_unseen",           // closing: a node takes any model of the end, however far it lies
 };
 
 // The place of a bug in the list. A name that is not in the list does not compile.

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/planted.h"
+
 namespace starling::gossip {
 namespace {
 
@@ -50,6 +52,7 @@ void Closing::advance(Time now, Outbox& out) {
 // The evaluation is of the model with which the run ends.
 void Closing::run(Errand errand, optim::Job job, Outbox& out) {
   if (job.round == 0) job.round = around_.course.run().round + 1;
+  if (PLANTED(steps_after_end) && job.tally) job.local = true;
   if (job.seal) {
     job.seal->within = distance_within();
     job.evaluate = job.whole = !is_relay(around_.options);
@@ -70,7 +73,7 @@ double Closing::distance_within() const {
     farthest = std::max(farthest, neighbor.status.distance.value_or(0));
   const double norm = course.run().norm;
   if (farthest == 0) farthest = norm;
-  if (farthest == 0) return std::numeric_limits<double>::infinity();
+  if (farthest == 0 || PLANTED(seals_unseen)) return std::numeric_limits<double>::infinity();
   return kTimes * farthest + kRounding * norm;
 }
 
