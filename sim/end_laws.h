@@ -32,8 +32,8 @@ class EndLaws {
  private:
   struct Seen {
     std::uint64_t life = 0;
-    Time began = kNever;                          // its end
-    Time due = kNever;                            // since when it has reason to end
+    Time began = kNever;                         // its end
+    Time due = kNever;                           // since when it has reason to end
     std::optional<gossip::EndModel> model = {};  // when it had finished
   };
 

@@ -42,6 +42,11 @@ bool have_ended(const Roster& members, const Neighbors& neighbors) {
   return count > 0;
 }
 
+// Whether the vote is for stop.rounds.
+bool is_due(const Goal& goal, std::uint64_t vote, std::uint64_t uncounted) {
+  return goal.rounds > 0 && vote == goal.rounds + uncounted;
+}
+
 std::uint64_t told_amount(double value) {
   return std::isfinite(value) ? std::max<std::uint64_t>(1, amount_bits(std::max(value, 0.0)))
                               : kAmountMost;
@@ -200,8 +205,7 @@ void RunEnd::count_votes(const Own& own, const Roster& members, const Neighbors&
   if (votes.size() >= needed) {
     std::ranges::nth_element(votes, votes.begin() + static_cast<std::ptrdiff_t>(needed - 1));
     agreed_ = votes[needed - 1];
-  } else if (in_step_ && options_.goal.rounds > 0 &&
-             vote_ == options_.goal.rounds + own.uncounted) {
+  } else if (in_step_ && is_due(options_.goal, vote_, own.uncounted)) {
     agreed_ = vote_;  // the others may tell theirs later: they have the same goal
   }
   if (!agreed_) return;

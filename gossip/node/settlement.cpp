@@ -44,6 +44,11 @@ std::pair<std::uint64_t, std::size_t> most_told(const Roster& members, std::uint
   return most;
 }
 
+// Members whose word is believed.
+std::size_t enough(const Roster& members, const Options& options) {
+  return votes_needed(parties(members).size(), options.needs.liars);
+}
+
 // The round of which this node goes back to its own model; 0: it does not.
 std::uint64_t kept_round(const RunEnd& end, std::uint64_t round) {
   return round == 0 ? 0 : end.kept_round(round);
@@ -127,7 +132,7 @@ void Settlement::tick(Time now, Outbox& out) {
   // What enough members tell is known by its hash, whoever gives it.
   const std::set<NodeId> nobody;
   fetch_.tick(now, may_fetch ? lacked() : 0, tree_.stage() != none,
-              told_by(enough()) == 0 ? refused_ : nobody, out);
+              told_by(enough(around_.members, options_)) == 0 ? refused_ : nobody, out);
   const bool is_busy = stage_ == Stage::settles || fetch_.is_busy() || !is_over(now);
   next_look_ = is_busy ? now + kSettleLook : kNever;
 }
@@ -234,7 +239,10 @@ void Settlement::hear_model(NodeId from, const Tally& message, Payload payload) 
   const bool is_awaited = fetch_.awaits(from) || tree_.awaits(from);
   if (!is_awaited || payload.empty() || candidate_ || (sealed() != 0 && lacked() == 0)) return;
   const std::uint64_t models = std::max<std::uint64_t>(1, message.models);
-  candidate_ = Candidate{from, {std::move(payload), models}, message.round, told_by(enough())};
+  candidate_ = Candidate{from,
+                         {std::move(payload), models},
+                         message.round,
+                         told_by(enough(around_.members, options_))};
 }
 
 void Settlement::seal(Time now, const Candidate& candidate, std::uint64_t hash, Outbox& out) {
@@ -260,17 +268,14 @@ void Settlement::give(Time now, NodeId to, Outbox& out) {
 
 // The model that others tell and that this node has to take; 0: none.
 std::uint64_t Settlement::lacked() const {
-  const std::uint64_t told = told_by(sealed() == 0 ? 1 : enough());
+  const std::uint64_t told = told_by(sealed() == 0 ? 1 : enough(around_.members, options_));
   return told == sealed() || !problem_.empty() ? 0 : told;
 }
 
 std::uint64_t Settlement::told_by(std::size_t least) const {
-  const auto [told, count] = most_told(around_.members, sealed(), refused_, enough());
+  const auto [told, count] =
+      most_told(around_.members, sealed(), refused_, enough(around_.members, options_));
   return count >= least ? told : 0;
-}
-
-std::size_t Settlement::enough() const {
-  return votes_needed(parties(around_.members).size(), options_.needs.liars);
 }
 
 bool Settlement::is_left_behind() const {

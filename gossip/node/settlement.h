@@ -74,8 +74,6 @@ class Settlement {
   void give_up(const std::string& problem, Outbox& out);
   // The model that so many members tell; 0: none.
   std::uint64_t told_by(std::size_t least) const;
-  // Members whose word is believed.
-  std::size_t enough() const;
   std::uint64_t lacked() const;
 
   const Options& options_;
