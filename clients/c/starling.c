@@ -11,6 +11,7 @@
 #include "clients/c/swarm.h"
 
 #define PROGRESS_OFFSET 8
+#define OVER_OFFSET 16
 #define RETRY_SECONDS 0.02 /* between two looks for a daemon */
 #define NAME_BYTES_LIMIT 1024
 #define NOTE_BYTES_LIMIT 1024
@@ -176,8 +177,14 @@ static double left_until(double end) {
   return left > 0 ? left : 0;
 }
 
+/* Not 0 once the daemon waits for no more steps. */
+static volatile uint64_t* over(const starling_swarm* swarm) {
+  return (volatile uint64_t*)(void*)(swarm->memory + OVER_OFFSET);
+}
+
 static int attach_once(starling_swarm* swarm, double end) {
   int code = sl_wire_connect(swarm);
+  *over(swarm) = 0;
   if (code == STARLING_OK) code = say_hello(swarm);
   /* Of a daemon that closed already, its last word says why. */
   if (code == STARLING_OK || code == STARLING_GONE) code = sl_wire_receive(swarm, left_until(end));
@@ -231,7 +238,8 @@ static int send_done(starling_swarm* swarm) {
   double loss = swarm->losses > 0 ? swarm->loss_sum / (double)swarm->losses : 0;
   text done = {0};
   sl_text_add(&done, "{\"kind\":\"done\",\"job\":%llu,\"steps\":%llu",
-              (unsigned long long)swarm->job, (unsigned long long)swarm->status.local_steps);
+              (unsigned long long)swarm->job,
+              (unsigned long long)(swarm->status.local_steps - swarm->left + 1));
   if (swarm->samples > 0) {
     sl_text_add(&done, ",\"samples\":%llu", (unsigned long long)swarm->samples);
   }
@@ -275,7 +283,7 @@ int starling_step(starling_swarm* swarm, const starling_report* report) {
   ++swarm->status.steps;
   starling_alive(swarm);
   if (swarm->shifts) sl_segment_shift(swarm);
-  if (swarm->left > 1) {
+  if (swarm->left > 1 && *over(swarm) == 0) {
     --swarm->left;
     return STARLING_OK;
   }

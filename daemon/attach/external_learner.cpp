@@ -48,6 +48,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     if (trainer->hello.mode == TrainerMode::loop) return by_loop(*trainer, x, steps, to);
     optim::Report report = by_gradients_->advance(x, steps, to);
     if (!objective_->refusal().empty()) {
+      if (port_->is_interrupted()) return pass(x, steps, to, "");
       report.refusal = objective_->refusal();
       report.is_cured_by_rate = false;
     }
@@ -121,10 +122,10 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     return report;
   }
 
-  // As stay(), without a trainer.
+  // As stay(), without a trainer. Steps that the end of the run has cut short are not missed.
   optim::Report pass(std::span<const S> x, const optim::LocalSteps<S>& steps,
                      const optim::Moves<S>& to, std::string reason) {
-    optim::Report report = stay(x, steps, to, std::move(reason));
+    optim::Report report = stay(x, steps, to, port_->is_interrupted() ? "" : std::move(reason));
     report.is_idle = true;
     return report;
   }

@@ -16,6 +16,7 @@ namespace starling::daemon {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x3152524154535453;
+constexpr std::size_t kProgressWord = 1, kOverWord = 2;  // of the header
 
 }  // namespace
 
@@ -69,8 +70,11 @@ void Segment::prepare(const Region& region) const {
 }
 
 std::uint64_t Segment::progress() const {
-  auto* const counter = reinterpret_cast<std::uint64_t*>(data_ + sizeof(std::uint64_t));
-  return std::atomic_ref(*counter).load(std::memory_order_relaxed);
+  return std::atomic_ref(*word(kProgressWord)).load(std::memory_order_relaxed);
+}
+
+void Segment::tell_over() const {
+  std::atomic_ref(*word(kOverWord)).store(1, std::memory_order_relaxed);
 }
 
 }  // namespace starling::daemon

@@ -42,9 +42,14 @@ class Segment {
   void prepare(const Region& region) const;
   // The steps that the trainer has counted.
   std::uint64_t progress() const;
+  // Tells the trainer to answer after the step at hand: nobody waits for the other steps.
+  void tell_over() const;
 
  private:
   Segment(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+  std::uint64_t* word(std::size_t index) const {
+    return reinterpret_cast<std::uint64_t*>(data_) + index;
+  }
 
   std::byte* data_;
   std::size_t bytes_;

@@ -114,8 +114,8 @@ Result<std::unique_ptr<TrainerPort>> TrainerPort::open(const std::string& path,
 }
 
 TrainerPort::TrainerPort(std::string path, OpenFile listener, TrainerTerms terms)
-    : path_(std::move(path)), listener_(std::move(listener)), terms_(std::move(terms)) {
-  status_.socket = path_;
+    : listener_(std::move(listener)), terms_(std::move(terms)) {
+  status_.socket = std::move(path);
   thread_ = quiet_thread([this] { run(); });
 }
 
@@ -126,7 +126,7 @@ TrainerPort::~TrainerPort() {
   }
   wake_.signal();
   thread_.join();
-  ::unlink(path_.c_str());
+  ::unlink(path().c_str());
 }
 
 void TrainerPort::set_listener(std::function<void(bool)> listener) {
@@ -174,8 +174,14 @@ void TrainerPort::interrupt() {
   {
     const std::lock_guard lock(mutex_);
     phase_ = std::max(phase_, Phase::interrupted);
+    if (trainer_) trainer_->segment.tell_over();
   }
   changed_.notify_all();
+}
+
+bool TrainerPort::is_interrupted() const {
+  const std::lock_guard lock(mutex_);
+  return phase_ != Phase::open;
 }
 
 void TrainerPort::end(const std::string& reason,

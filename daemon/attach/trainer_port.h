@@ -50,7 +50,7 @@ class TrainerPort {
   // Ends the conversation. REQUIRES that no thread is in ask() or await().
   ~TrainerPort();
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return status_.socket; }  // never changes
   const TrainerTerms& terms() const { return terms_; }
   // Called at once, and in the port's thread whenever that changes, with whether a trainer is
   // there. Null: none.
@@ -67,8 +67,10 @@ class TrainerPort {
   // The trainer's last measurements with `log`.
   Metrics metrics() const;
 
-  // Ends all present and later waits in await() and ask(). Any thread.
+  // Ends all present and later waits in await() and ask(), and the trainer's steps in the middle.
+  // Any thread.
   void interrupt();
+  bool is_interrupted() const;
   // After interrupt(): tells the trainer that the run is over, after its open job if that ends in
   // time. `write` puts the last parameters into the segment; false: it has none.
   void end(const std::string& reason, const std::function<bool(const Attached&)>& write);
@@ -102,7 +104,6 @@ class TrainerPort {
   void lose(const std::string& reason);
   Result<std::shared_ptr<const TrainerState>> receive_state(OpenFile file) const;
 
-  std::string path_;
   OpenFile listener_;
   TrainerTerms terms_;
   Wake wake_;

@@ -83,6 +83,18 @@ class Trainers(unittest.TestCase):
         self.assertEqual(lines[4:7], ["place 1 of 3, H 2, steps 2, exchanges 1", "rate 0.0125",
                                       'step 1: 3 4, 7: goal "reached" in Zürich 😀'])
 
+    def test_the_end_of_the_run_ends_the_steps_at_hand(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.tell_over()
+            trainer.step(1000)
+            trainer.hear("log")
+            self.assertEqual(trainer.done()["steps"], 1)
+            trainer.write(W, [3, 4])
+            trainer.end("over", model=True)
+        self.assertIn("step 1: 3 4, 0: over", self.trained(script))
+
     def test_the_correction_is_there_where_the_daemon_asks(self):
         def script(daemon):
             trainer = daemon.accept()

@@ -68,6 +68,29 @@ class Rounds(unittest.TestCase):
         self.assertFalse(swarm.step())
         self.assertEqual(swarm.tensors["w"].tolist(), [5, 6])
 
+    def test_the_end_of_the_run_ends_the_steps_at_hand(self):
+        told = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step(10**9)
+            self.assertEqual(trainer.hear("log")["metrics"], {"loss": 1})
+            trainer.tell_over()
+            told.append(trainer.done())
+            trainer.write("w", [7, 8])
+            trainer.end(model=True)
+        daemon, swarm = attached(script)
+        with daemon:
+            swarm.step()
+            self.assertFalse(swarm.is_due)
+            swarm.log(loss=1)
+            while swarm.step():
+                pass
+        self.assertEqual(told[0]["steps"], swarm.status.steps)
+        self.assertLess(told[0]["steps"], 10**9)
+        self.assertEqual(swarm.tensors["w"].tolist(), [7, 8])
+
     def test_a_run_that_is_over_already_ends_the_loop(self):
         def script(daemon):
             trainer = daemon.accept()

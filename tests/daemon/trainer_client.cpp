@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -156,6 +157,10 @@ json TrainerClient::run(const std::function<json(const json& request)>& serve) {
 
 std::span<std::uint32_t> TrainerClient::batch() {
   return {reinterpret_cast<std::uint32_t*>(data_ + batch_.offset), kBatchLimit};
+}
+
+bool TrainerClient::is_told_over() const {
+  return std::atomic_ref(reinterpret_cast<std::uint64_t*>(data_)[2]).load() != 0;
 }
 
 std::span<double> TrainerClient::region(const daemon::Region& region) {

@@ -49,6 +49,8 @@ class TrainerClient {
   std::span<double> correction() { return region(correction_); }
   std::span<double> gradient() { return region(gradient_); }
   std::span<std::uint32_t> batch();
+  // Whether the daemon waits for no more steps.
+  bool is_told_over() const;
 
  private:
   std::span<double> region(const daemon::Region& region);

@@ -104,8 +104,10 @@ TEST_CASE_FIXTURE(Fixture, "An interrupted wait ends and the end of the run reac
   auto answer = std::async([&] { return port->ask(*trainer, StepRequest{}); });
   CHECK(client.receive()["kind"] == "welcome");
   const json request = client.receive();
+  CHECK_FALSE(client.is_told_over());
   port->interrupt();
   CHECK_FALSE(answer.get().has_value());
+  CHECK(client.is_told_over());
   client.send({{"kind", "done"}, {"job", request["job"]}});
   port->end("over", [&](const Attached&) { return true; });
   const json end = client.receive();

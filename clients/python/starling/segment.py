@@ -18,6 +18,7 @@ from .table import Entry, aligned, lay_out, text_of
 
 MAGIC = 0x3152524154535453  # "STSTARR1"
 PROGRESS_OFFSET = 8
+OVER_OFFSET = 16
 HEADER_BYTES = 64
 PAGE_BYTES = 4096
 MAP_FIXED = 0x10
@@ -65,6 +66,8 @@ class Segment:
             self.memory[begin:begin + len(text)] = text
         # A native u64: storing one is a single store, which the daemon never sees half of.
         self.progress = memoryview(self.memory)[PROGRESS_OFFSET:PROGRESS_OFFSET + 8].cast("Q")
+        # Not 0 once the daemon waits for no more steps.
+        self.over = memoryview(self.memory)[OVER_OFFSET:OVER_OFFSET + 8].cast("Q")
 
     def _prepare(self, region: str) -> None:
         """Maps the pages of a region at once, which costs less than one by one when touched."""

@@ -103,6 +103,7 @@ class Session:
     def _attach(self, deadline: Deadline) -> Record:
         connection = Connection(find_socket(self._socket), deadline)
         self._connection = connection
+        self.segment.over[0] = 0
         self._hello.update(self._before_hello() or {})
         connection.send(self._hello, self.segment.descriptor)
         self.welcome = self._receive(deadline)

@@ -54,7 +54,8 @@ class Swarm:
         self.end_reason: Optional[str] = None
 
     def step(self, loss: Any = None, samples: int = 0, progress: Optional[int] = None) -> bool:
-        """Counts one step of the optimizer; every H-th call exchanges parameters and waits for it.
+        """Counts one step of the optimizer; every H-th call exchanges parameters and waits for it,
+        and so does the next one when the run ends.
 
         `loss` is converted at exchanges only. `samples` are those of this step; those of batches()
         are counted without it. `progress` replaces the count of steps as the sign of life. False
@@ -67,7 +68,7 @@ class Swarm:
         self._progress[0] = self._steps if progress is None else progress
         self._left -= 1
         self._tensors.shift()
-        if self._left > 0:
+        if self._left > 0 and not self._is_over():
             return True
         return self._exchange()
 
@@ -146,7 +147,7 @@ class Swarm:
     @property
     def is_due(self) -> bool:
         """The next call of step() exchanges."""
-        return self.is_running and self._left <= 1
+        return self.is_running and (self._left <= 1 or self._is_over())
 
     @property
     def is_running(self) -> bool:
@@ -174,6 +175,11 @@ class Swarm:
     def begin(self, timeout: Optional[float]) -> None:
         """Waits until the values are those of the network; `attach` calls it."""
         self._follow(self._session.begin(timeout))
+
+    def _is_over(self) -> bool:
+        """Whether the run ends between two exchanges. Several processes of a node might see it at
+        different steps: they go on to the exchange."""
+        return self._group is None and self._segment.over[0] != 0
 
     def _exchange(self) -> bool:
         if not self.is_running:
@@ -203,7 +209,7 @@ class Swarm:
         self._losses.clear()
         mean = sum(losses) / len(losses) if losses else None
         done: Record = {"kind": "done", "job": self._order.get("job", 0),
-                        "steps": int(self._order["count"]), "loss": mean,
+                        "steps": int(self._order["count"]) - max(self._left, 0), "loss": mean,
                         "samples": self._told_samples or self._seen_samples or None,
                         "learning_rate": self.learning_rate}
         self._told_samples = self._seen_samples = 0
