@@ -106,6 +106,9 @@ struct CodecStatus {
   std::string reason = {};       // why that one; empty: a setting
 };
 
+// The reason of an end that no goal brought.
+inline constexpr std::string_view kStoppedByHand = "stopped by hand";
+
 // How far the run is, and how it ended.
 // The model with which a run ended.
 struct EndModel {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "gossip/status.h"
+
 namespace starling::gossip {
 namespace {
 
@@ -169,7 +171,7 @@ void RunEnd::vote_for(const Own& own, const Roster& members) {
   if (!is_due) vote_ = vote_ == 0 ? wanted : std::min(vote_, wanted);
   is_target_met_ = row && !row->is_limit;
   reason_ = row ? fmt::format("{} ({})", row->words(row->come_to(progress_).value_or(0)), row->key)
-                : "stopped by hand";
+                : std::string(kStoppedByHand);
 }
 
 std::uint64_t RunEnd::vote(std::uint64_t uncounted) const {

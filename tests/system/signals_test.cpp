@@ -72,6 +72,16 @@ TEST_CASE("A signal ends starling up while its nodes train") {
   }
 }
 
+TEST_CASE("Ctrl-C ends the run of starling up with one model") {
+  Up up({"--data.samples=2000", "--stop.rounds=1000000"});
+  REQUIRE(up.trains());
+  up.process->signal(SIGINT);
+  up.ends_in_order();
+  CAPTURE(up.text());
+  CHECK(up.text().find("All end with one model, ") != std::string::npos);
+  CHECK(up.text().find("stopped by hand") != std::string::npos);
+}
+
 TEST_CASE("A signal ends starling up while it loads data or starts nodes") {
   for (const int number : {SIGTERM, SIGINT}) {
     CAPTURE(number);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/cli/terminal/table.h"
+#include "gossip/status.h"
 
 namespace starling::daemon {
 namespace {
@@ -81,7 +82,11 @@ std::string summary_text(const gossip::Summary& summary) {
   const gossip::Goal& goal = summary.goal.wanted;
   const bool has_goal = goal.is_set();
   std::string text = node_table(summary.nodes) + "\n";
-  text += summary.goal.reached ? "Goal reached" : has_goal ? "Goal not reached" : "Stopped";
+  const bool is_by_hand = summary.goal.reason == gossip::kStoppedByHand;
+  text += is_by_hand             ? "Ended"
+          : summary.goal.reached ? "Goal reached"
+          : has_goal             ? "Goal not reached"
+                                 : "Stopped";
   if (summary.virtual_s) text += fmt::format(" after {:.3f} s of virtual time", *summary.virtual_s);
   if (summary.wall_s && summary.virtual_s)
     text += fmt::format(" ({:.1f} s of real time)", *summary.wall_s);

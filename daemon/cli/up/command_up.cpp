@@ -9,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "base/text.h"
@@ -46,17 +47,24 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEvery{200};
+// For the nodes to end with one model after Ctrl-C: as long as they wait for one that is silent,
+// and to hand the model on. Shorter: over a dead node each ends with its own.
+constexpr std::chrono::seconds kEndPatience{10};
 
 constexpr std::size_t kTrainersTold = 8;  // lines at the end
 
 constexpr char kModelPath[] = "starling-model.safetensors";
 
+// All are to end at once.
 std::atomic<bool> interrupted = false;
 // Before, there is nothing to bring to an end.
 std::atomic<bool> is_started = false;
+// The nodes can end with one model, and the user wants that.
+std::atomic<bool> is_watched = false, is_end_wanted = false;
 
-void on_stop(int) {
+void on_stop(int number) {
   if (!is_started) ::_exit(kExitDone);
+  if (number == SIGINT && is_watched && !is_end_wanted.exchange(true)) return;
   interrupted = true;
 }
 
@@ -258,6 +266,19 @@ class Progress {
   double last_line_s_ = -1e9;
 };
 
+// Once the user wants the run to end: its nodes end it. Where they cannot, or take longer than
+// `until`, all end at once.
+void look_for_end(Fleet& fleet, std::optional<steady_clock::time_point>& until, Screen& screen,
+                  bool quiet) {
+  if (!is_end_wanted || interrupted) return;
+  if (!until && fleet.end_run()) {
+    until = steady_clock::now() + kEndPatience;
+    print_notices({"The run ends with one model; Ctrl-C again stops at once."}, screen, quiet);
+  } else if (!until || steady_clock::now() >= *until) {
+    interrupted = true;
+  }
+}
+
 // Watches until the goal is reached, or nothing is left to wait for. What was drawn last stays.
 Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
   const gossip::Goal& goal = config.node.goal;
@@ -268,8 +289,11 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
   for (const Fleet::Node& node : fleet.nodes())
     notices.hear(Time(started.time_since_epoch()), node.name, doubts(config, schema()));
   notices.take_all();
+  std::optional<steady_clock::time_point> end_until;
+  is_watched = true;
   while (true) {
     fleet.refresh();
+    look_for_end(fleet, end_until, progress.screen(), quiet);
     hear_nodes(fleet, notices, seconds_since(started));
     print_notices(notices.take_due(Time(steady_clock::now().time_since_epoch())), progress.screen(),
                   quiet);
@@ -278,6 +302,7 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
     if (interrupted) verdict.text = "interrupted";
     if (fleet.running() == 0) verdict.text = why_none_runs(fleet);
     if (!verdict.text.empty()) {
+      is_watched = false;
       print_notices(notices.take_all(), progress.screen(), quiet);
       return verdict;
     }
@@ -380,7 +405,7 @@ Outcome<int> run_fleet(const CommandLine& line, const Plan& plan) {
   std::fflush(stdout);
   const Verdict verdict = watch(*fleet, plan.config, as_json);
   const int code = report(*fleet, plan.config.node.goal, verdict, seconds_since(started), as_json);
-  if (line.has("keep") && !interrupted)
+  if (line.has("keep") && !interrupted && !is_end_wanted)
     keep_until_interrupted(*fleet);
   else if (!as_json && !interrupted && fleet->running() > 0 && ::isatty(STDOUT_FILENO) == 1)
     say("The nodes end; with --keep they stay for a look from a second terminal.");

@@ -254,6 +254,18 @@ void Fleet::refresh() {
       if (auto status = get(node, "/v1/status", patience)) node.status = std::move(*status);
 }
 
+bool Fleet::end_run() {
+  const Patience patience(kStatusLimits);
+  bool is_told = false;
+  for (Node& node : nodes_) {
+    const bool trains = part(node.status, "run").value("round", 0.0) > 0;
+    if (!node.process.running() || !trains) continue;
+    const auto reply = http_request(node.http, "POST", "/v1/stop", "", patience.for_node(node));
+    is_told = is_told || (reply && reply->status == 202);
+  }
+  return is_told;
+}
+
 const json& Fleet::first_status() {
   static const json kNothing;
   for (Node& node : nodes_)

@@ -60,6 +60,8 @@ class Fleet {
   const nlohmann::json& first_status();
   // Asks every node that runs for its status. One that has left has written its last one.
   void refresh();
+  // Asks every node that trains to end the run for all, with one model. Returns whether one will.
+  bool end_run();
   std::size_t running();
   // Those that ended with an error.
   std::size_t failed();
