@@ -104,8 +104,9 @@ bool EndLaws::have_met(std::size_t node, std::size_t other, Time agreed) {
 void EndLaws::expect_same(std::size_t node, std::size_t other) {
   const gossip::EndModel own = model_of(node), its = model_of(other);
   if (own.hash == 0 || its.hash == 0) return;  // it trains, or says why it has none
-  // Beside a liar a node that comes back may count those who have ended anew.
-  const bool count_alike = own.nodes == its.nodes || world_->options().lie->is_told();
+  // A root's own model stands for those who have ended, which may be more when it comes back.
+  const bool is_sum = world_->options().base.needs.sums_models && !world_->options().lie->is_told();
+  const bool count_alike = own.nodes == its.nodes || !is_sum;
   if (own.hash != its.hash || !count_alike ||
       world_->trainer(node).parameters() != world_->trainer(other).parameters())
     report_("one hash", node,
