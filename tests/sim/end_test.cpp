@@ -13,6 +13,7 @@
 #include "optim/codec/format.h"
 #include "optim/local/local_learner.h"
 #include "sim/liar.h"
+#include "sim/simulation.h"
 #include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/legal_ways.h"
@@ -149,6 +150,28 @@ TEST_CASE("Every legal way of averaging ends with one model of all nodes") {
   for (const double loss : all_or_first<double>(1, {.3, 0, .5}))
     for (const LegalWay& way : legal_ways())
       expect_one_end(way, walk_training(*way.algorithm), loss);
+}
+
+// Nodes with optima of their own, and rounds enough. The short form tries some.
+TEST_CASE("Every exact way ends at the optimum of all by seconds as by rounds") {
+  constexpr ReferenceShape kShape{.n = kNodes, .d = 4};
+  std::size_t tried = 0;
+  for (const double loss : all_or_first<double>(1, {.3, 0, .5}))
+    for (const LegalWay& way : legal_ways()) {
+      if (!way.algorithm->is_exact || (tried++ % 8 > 0 && !tries_full())) continue;
+      CAPTURE(way.name);
+      CAPTURE(loss);
+      const optim::Options training = training_by(way, walk_training(*way.algorithm));
+      sim::Options options = world_by(way, training, kNodes, loss);
+      if (tried % 2 > 0)
+        options.base.goal.seconds = 60;
+      else
+        options.base.goal.rounds = 1500;
+      Ending run(options, reference_trainers(training, kShape));
+      run.expect_one_end(600s);
+      const optim::Trainer& trainer = run.world.trainer(0);
+      CHECK(sim::distance(trainer.parameters(), trainer.optimum()) < 1e-8);
+    }
 }
 
 TEST_CASE("Every codec that remembers ends with one model of all nodes") {
