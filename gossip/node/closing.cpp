@@ -44,7 +44,7 @@ void Closing::advance(Time now, Outbox& out) {
   life.enter(now, Finished());
   around_.saver.want();
   out.event(Event::Kind::finished, settlement.sealed() == 0
-                                       ? settlement.problem()
+                                       ? "finished with a model of its own"
                                        : "finished with one model, " + to_text(settlement.model()));
   out.put(MayEnd{});
 }

@@ -60,7 +60,7 @@ TEST_CASE("Some seeds come to their goal amid the chaos and some after it") {
     const sim::Scenario scenario = sim::draw_scenario(is_after ? 42 : 3, 8, 90s);
     sim::Timeline timeline;
     sim::try_scenario(quick_trial(), quick_trainers(), scenario, &timeline);
-    const std::size_t end = timeline.text().find("finished with the model");
+    const std::size_t end = timeline.text().find("finished with one model");
     CHECK(end != std::string::npos);
     CHECK((end > timeline.text().find("every fault has ended")) == is_after);
   }
