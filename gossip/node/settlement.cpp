@@ -129,7 +129,7 @@ void Settlement::tick(Time now, Outbox& out) {
   if (stage_ == Stage::settles && !is_left) drive(now, out);
   using enum TallyTree::Stage;
   const bool may_fetch = !candidate_ && tree_.stage() != adds;
-  // What enough members tell is known by its hash, whoever gives it.
+  // A model that enough members tell is checked by its hash, so that any member may give it.
   const std::set<NodeId> nobody;
   fetch_.tick(now, may_fetch ? lacked() : 0, tree_.stage() != none,
               told_by(enough(around_.members, options_)) == 0 ? refused_ : nobody, out);
