@@ -181,14 +181,7 @@ TEST_CASE("Every exact way ends at the optimum of all by seconds as by rounds") 
 
 TEST_CASE("Every codec that remembers ends with one model of all nodes") {
   for (const std::string& codec : all_or_first(2, compressed_forms()))
-    for (const LegalWay& way : legal_ways()) {
-      optim::Options training = walk_training(*way.algorithm);
-      training.codec = optim::wire_form_named(codec);
-      if (!allows(way, training.codec)) continue;
-      LegalWay named = way;
-      named.name += " " + codec;
-      expect_one_end(named, training, .3);
-    }
+    for (const auto& [way, training] : ways_with(codec)) expect_one_end(way, training, .3);
 }
 
 TEST_CASE("Every rule of averaging ends with one model of all nodes") {

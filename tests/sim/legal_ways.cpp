@@ -107,6 +107,18 @@ optim::Options walk_training(const AlgorithmRow& algorithm) {
   return training;
 }
 
+std::vector<std::pair<LegalWay, optim::Options>> ways_with(const std::string& codec) {
+  std::vector<std::pair<LegalWay, optim::Options>> ways;
+  for (LegalWay way : legal_ways()) {
+    optim::Options training = walk_training(*way.algorithm);
+    training.codec = optim::wire_form_named(codec);
+    if (!allows(way, training.codec)) continue;
+    way.name += " " + codec;
+    ways.emplace_back(std::move(way), std::move(training));
+  }
+  return ways;
+}
+
 sim::Options world_by(const LegalWay& way, const optim::Options& training, std::size_t nodes,
                       double loss) {
   sim::Options options = reference_world(nodes, way.kind, training);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gossip/options.h"
@@ -32,6 +33,9 @@ optim::Options training_by(const LegalWay& way, optim::Options training);
 optim::Options walk_training(const optim::AlgorithmRow& algorithm);
 sim::Options world_by(const LegalWay& way, const optim::Options& training, std::size_t nodes,
                       double loss);
+
+// The ways that allow that codec, each with it in its name, and the training by them.
+std::vector<std::pair<LegalWay, optim::Options>> ways_with(const std::string& codec);
 
 // The codecs whose vectors are encoded against earlier ones, each by a name of its own.
 std::vector<std::string> compressed_forms();

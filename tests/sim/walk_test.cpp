@@ -97,14 +97,7 @@ TEST_CASE("Every algorithm ends within the roundings of every format of numbers"
 // What a codec loses of a vector is in the next one.
 TEST_CASE("Every legal way of averaging ends in the optimum with every codec that remembers") {
   for (const std::string& codec : compressed_forms())
-    for (const LegalWay& way : legal_ways()) {
-      optim::Options training = walk_training(*way.algorithm);
-      training.codec = optim::wire_form_named(codec);
-      if (!allows(way, training.codec)) continue;
-      LegalWay named = way;
-      named.name += " " + codec;
-      expect_to_end(named, training, 1e-6);
-    }
+    for (const auto& [way, training] : ways_with(codec)) expect_to_end(way, training, 1e-6);
 }
 
 // Of biased algorithms the bias would grow.
