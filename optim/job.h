@@ -2,7 +2,8 @@
 // node as payload handles, never as numbers.
 //
 // One job is, in this order and each part only if asked for:
-//   adopt     go on from this snapshot of another node, not from the own state
+//   adopt     go on from this snapshot of another node, not from the own state; with `resume`, of
+//             which what only the learner reads is taken
 //   resume    go on from the state that this node saved in an earlier life
 //   absorb    x = offered + sum_j weight_j (theirs_j - own_j), for the round that was offered;
 //             own_j is the last offer, or an earlier vector that theirs_j belongs to; unless the

@@ -17,8 +17,8 @@
 namespace starling::optim {
 
 // The user of a saved state: another node that joins, or this node in its next life; rested: and no
-// step follows what is saved in this one.
-enum class Heir { newcomer, self, rested };
+// step follows what is saved in this one; back: with the model that the others have by then.
+enum class Heir { newcomer, self, rested, back };
 
 template <class S>
 struct State {

@@ -176,8 +176,10 @@ class TypedTrainer final : public Trainer {
   void use_model(const Job& job, Done& done) {
     Laps& laps = done.stats.laps;
     laps.begun = clock_();
-    if (job.adopt) adopt(*job.adopt, job.adopt_norm_most, done);
-    if (job.resume) inherit(*job.resume, Heir::self, kAnyNorm, done);
+    if (job.adopt)
+      adopt(job, done);
+    else if (job.resume)
+      inherit(*job.resume, Heir::self, kAnyNorm, done);
     if (!is_initialized_ && !uses_model(job)) return;
     initialize();
     refresh(done);
@@ -264,11 +266,12 @@ class TypedTrainer final : public Trainer {
     return saved;
   }
 
-  void adopt(const Payload& snapshot, double norm_most, Done& done) {
-    if (const auto saved = decode_saved_state(snapshot))
-      inherit(*saved, Heir::newcomer, norm_most, done);
+  void adopt(const Job& job, Done& done) {
+    if (const auto saved = decode_saved_state(*job.adopt))
+      inherit(*saved, Heir::newcomer, job.adopt_norm_most, done);
     else
       done.problem = saved.error().text;
+    if (job.resume && !done.problem) learner_->restart(job.resume->opaque, Heir::back);
   }
 
   // Takes the parameters and the parts of the state that fit; or nothing, and reports why.
@@ -343,8 +346,8 @@ class TypedTrainer final : public Trainer {
   void seal(const Seal& seal, Done& done) {
     const std::span<const S> x = algorithm_->model();
     if (seal.vector.size() != x.size_bytes()) {
-      done.problem = fmt::format("has {} bytes, where this node's has {}", seal.vector.size(),
-                                 x.size_bytes());
+      done.problem =
+          fmt::format("has {} bytes, where this node's has {}", seal.vector.size(), x.size_bytes());
       return;
     }
     std::vector<S> sealed(x.size());
@@ -406,12 +409,13 @@ class TypedTrainer final : public Trainer {
     const double rate = options_.learning_rate * factor(options_.schedule, counted);
     const std::size_t steps = job.local_steps;
     const double weight = options_.weighs_steps ? job.pace : 1;
+    learner_->set_round(job.round);
     const Report report =
         algorithm_->local(*learner_, {.count = steps, .learning_rate = rate, .weight = weight});
     if (!report.refusal.empty()) refusal_ = {job.round, describe_refusal(report, job.round, rate)};
     if (job.round < refusal_.round + kProblemRounds && !refusal_.text.empty())
       done.problem = refusal_.text;
-    done.stats.steps = report.is_idle ? 0 : steps;
+    done.stats.steps = report.steps.value_or(steps);
     done.stats.path = static_cast<double>(steps) * report.learning_rate.value_or(rate) / weight;
     done.stats.samples = report.batch_samples * steps;
     done.stats.loop_moved = report.loop_moved;

@@ -160,7 +160,7 @@ static int follow(starling_swarm* swarm) {
   if (swarm->tracks)
     memset(swarm->memory + swarm->gradient.offset, 0, (size_t)swarm->gradient.bytes);
   swarm->loss_sum = 0;
-  swarm->losses = swarm->samples = 0;
+  swarm->losses = swarm->samples = swarm->left_out = 0;
   starling_status* status = &swarm->status;
   status->round = sl_json_count(swarm->record, "round", 0);
   status->place = sl_json_count(swarm->record, "place", 0);
@@ -237,9 +237,11 @@ static void add_refusal(const starling_swarm* swarm, double loss, text* done) {
 static int send_done(starling_swarm* swarm) {
   double loss = swarm->losses > 0 ? swarm->loss_sum / (double)swarm->losses : 0;
   text done = {0};
-  sl_text_add(&done, "{\"kind\":\"done\",\"job\":%llu,\"steps\":%llu",
-              (unsigned long long)swarm->job,
-              (unsigned long long)(swarm->status.local_steps - swarm->left + 1));
+  sl_text_add(
+      &done, "{\"kind\":\"done\",\"job\":%llu,\"steps\":%llu,\"left_out\":%llu",
+      (unsigned long long)swarm->job,
+      (unsigned long long)(swarm->status.local_steps - swarm->left + 1 - swarm->left_out),
+      (unsigned long long)swarm->left_out);
   if (swarm->samples > 0) {
     sl_text_add(&done, ",\"samples\":%llu", (unsigned long long)swarm->samples);
   }
@@ -263,8 +265,8 @@ static int exchange(starling_swarm* swarm) {
   return code;
 }
 
-/* Notes the fields of a report that its size holds. */
-static void take_report(starling_swarm* swarm, const starling_report* given) {
+/* Notes the fields of a report that its size holds. Not 0 where a step was left out. */
+static int take_report(starling_swarm* swarm, const starling_report* given) {
   starling_report report;
   memset(&report, 0, sizeof report);
   memcpy(&report, given, given->size < sizeof report ? given->size : sizeof report);
@@ -274,15 +276,17 @@ static void take_report(starling_swarm* swarm, const starling_report* given) {
   }
   if (report.learning_rate > 0) swarm->learning_rate = report.learning_rate;
   swarm->samples += report.samples;
+  if (report.left_out) ++swarm->left_out;
+  return report.left_out;
 }
 
 int starling_step(starling_swarm* swarm, const starling_report* report) {
   if (swarm->is_over) return STARLING_ENDED;
   if (swarm->path[0] == 0) return sl_fail(swarm, STARLING_INVALID, "starling_attach comes first");
-  if (report != NULL) take_report(swarm, report);
+  int is_left_out = report != NULL && take_report(swarm, report);
   ++swarm->status.steps;
   starling_alive(swarm);
-  if (swarm->shifts) sl_segment_shift(swarm);
+  if (swarm->shifts && !is_left_out) sl_segment_shift(swarm);
   if (swarm->left > 1 && *over(swarm) == 0) {
     --swarm->left;
     return STARLING_OK;

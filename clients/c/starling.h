@@ -85,6 +85,7 @@ typedef struct {
   double learning_rate; /* 0 where it is not told */
   uint64_t samples;     /* of this step */
   int has_loss;
+  int left_out; /* not 0: the optimizer took no step, and nothing is corrected for it */
 } starling_report;
 
 typedef struct {

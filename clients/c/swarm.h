@@ -56,7 +56,8 @@ struct starling_swarm {
   int tracks;    /* the same */
   double loss_sum;
   uint64_t losses;
-  uint64_t samples; /* since the last exchange */
+  uint64_t samples;  /* since the last exchange */
+  uint64_t left_out; /* the same */
   double learning_rate;
   starling_status status;
   int is_over;

@@ -8,7 +8,9 @@
 
 #include "base/ids.h"
 #include "daemon/attach/external_objective.h"
+#include "daemon/attach/loop_watch.h"
 #include "daemon/attach/tensor_io.h"
+#include "optim/local/left_out.h"
 
 namespace starling::daemon {
 namespace {
@@ -40,15 +42,14 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   }
   optim::Report advance(std::span<const S> x, const optim::LocalSteps<S>& steps,
                         const optim::Moves<S>& to) override {
-    ++requests_;
     model_.initial = std::vector<S>();  // x has begun with it; = {} would keep the memory
     const auto trainer = await(kReturnPatience);
-    if (!trainer) return pass(x, steps, to, "no trainer is attached");
+    if (!trainer) return stay(x, steps, to, "no trainer is attached");
     data_.set_samples(trainer->hello.samples);
     if (trainer->hello.mode == TrainerMode::loop) return by_loop(*trainer, x, steps, to);
     optim::Report report = by_gradients_->advance(x, steps, to);
     if (!objective_->refusal().empty()) {
-      if (port_->is_interrupted()) return pass(x, steps, to, "");
+      if (port_->is_interrupted()) return stay(x, steps, to, "");
       report.refusal = objective_->refusal();
       report.is_cured_by_rate = false;
     }
@@ -96,37 +97,33 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   std::shared_ptr<const Attached> await(std::chrono::milliseconds patience) {
     auto trainer = port_->await(patience);
     if (!trainer || !keepsake_.greet(trainer)) return trainer;
+    const bool is_corrected = port_->terms().algorithm->loop != optim::LoopDuty::none;
+    watch_.begin(trainer->hello, trainer->table, is_corrected);
     rate_ = trainer->hello.learning_rate.value_or(rate_);
     return trainer;
   }
 
-  // The trainer takes no steps, for that reason. The correction of an exact algorithm is still
-  // added, as on a node without samples.
+  // The trainer takes no steps, for that reason; there is none where the end of the run has cut
+  // them short. For long, it is as on a node without samples (optim/local/left_out.h).
   optim::Report stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
                      const optim::Moves<S>& to, std::string reason) {
     const double rate = is_loop_ ? rate_of_sum() : steps.learning_rate;
-    const bool moves = steps.goes_on && add_to_step(steps, rate);
+    const bool is_corrected = left_out_.takes_correction(false);
+    const bool moves = is_corrected && steps.goes_on && add_to_step(steps, rate);
     const S count = static_cast<S>(steps.count);
     const std::span<const S> c = correction_;
     std::ranges::fill(to.sum, S{0});
     std::ranges::fill(to.direction, S{0});
-    if (!to.direction.empty()) optim::add(steps.added, to.direction);
+    if (is_corrected && !to.direction.empty()) optim::add(steps.added, to.direction);
     if (!to.end.empty() && to.end.data() != x.data()) std::ranges::copy(x, to.end.begin());
     if (moves && !to.sum.empty()) optim::axpy(count, c, to.sum);
     if (moves && !to.end.empty()) optim::axpy(count, c, to.end);
     optim::Report report;
     report.loss = loss_;
-    report.refusal = std::move(reason);
+    if (!port_->is_interrupted()) report.refusal = std::move(reason);
     report.is_cured_by_rate = false;
     report.learning_rate = rate;
-    return report;
-  }
-
-  // As stay(), without a trainer. Steps that the end of the run has cut short are not missed.
-  optim::Report pass(std::span<const S> x, const optim::LocalSteps<S>& steps,
-                     const optim::Moves<S>& to, std::string reason) {
-    optim::Report report = stay(x, steps, to, port_->is_interrupted() ? "" : std::move(reason));
-    report.is_idle = true;
+    report.steps = 0;
     return report;
   }
 
@@ -136,7 +133,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     if (!can_take(trainer.hello, steps, to))
       return stay(x, steps, to, "the algorithm needs a trainer that serves gradients");
     const StepRequest request{.count = steps.count,
-                              .round = requests_,
+                              .round = this->round(),
                               .learning_rate = steps.learning_rate,
                               .corrects = add_to_gradient(steps),
                               .shifts = add_to_step(steps, rate_of_sum()),
@@ -148,7 +145,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     if (request.corrects || request.shifts)
       write_vector<S>(trainer.table, correction_, trainer.segment.at(trainer.hello.correction));
     const auto answer = port_->ask(trainer, request);
-    if (!answer) return pass(x, steps, to, "the trainer is gone, and with it its steps");
+    if (!answer) return stay(x, steps, to, "the trainer is gone, and with it its steps");
     if (!answer->refusal.empty()) return stay(x, steps, to, "the trainer: " + answer->refusal);
     std::string name = not_finite<S>(trainer.table, values);
     if (name.empty() && request.tracks)
@@ -158,10 +155,17 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
                   fmt::format("the trainer's \"{}\" holds a number that is not finite", name));
     rate_ = answer->learning_rate.value_or(rate_);
     const bool weighs = steps.correction.empty() && to.direction.empty();
-    const bool moved = take(trainer, x, to, weighs);
+    take(trainer, x, to, weighs);
     keepsake_.keep(trainer);
     optim::Report report = report_of(*answer, steps.count, weighs ? rate_ : rate_of_sum());
-    report.loop_moved = moved;
+    report.loop_moved = watch_.has_moved();
+    const LoopWatch::Finding finding = watch_.end(*answer, steps.count);
+    if (!finding.note.empty()) port_->complain(finding.note, false);
+    if (finding.is_lasting) port_->complain(finding.fault, true);
+    if (report.steps == 0) return stay(x, steps, to, finding.fault);
+    left_out_.takes_correction(true);
+    report.refusal = finding.fault;
+    report.is_cured_by_rate = false;
     return report;
   }
 
@@ -208,6 +212,8 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     report.batch_samples =
         std::max<std::size_t>(answer.samples / std::max<std::size_t>(steps, 1), 1);
     report.learning_rate = rate;
+    report.steps = answer.steps.value_or(steps);
+    if (*report.steps == 0 && watch_.has_moved()) report.steps = steps;  // by another optimizer
     return report;
   }
 
@@ -218,17 +224,15 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   }
   // The displacement of the trainer's parameters, with `weighs` times the node's weight: so FedAvg
   // weighs. Statistics are no sums, and weigh the same on all nodes. A tile that the trainer spoilt
-  // after the check counts as not moved. Returns whether anything moved.
-  bool take(const Attached& trainer, std::span<const S> x, const optim::Moves<S>& to,
-            bool weighs) const {
-    bool moved = false;
+  // after the check counts as not moved.
+  void take(const Attached& trainer, std::span<const S> x, const optim::Moves<S>& to, bool weighs) {
     const S weight = static_cast<S>(data_.weight());
     const auto take_tile = [&](std::size_t first, std::span<const S> found) {
       const std::size_t count = found.size();
       const S part = weighs && weight != 1 && !is_statistic(first) ? weight : S{1};
       const std::span<const S> before = x.subspan(first, count);
       const std::span<const S> tile = is_finite(found) ? found : before;
-      moved = moved || !std::ranges::equal(tile, before);
+      watch_.compare(first, before, tile);
       if (!to.sum.empty()) {
         const std::span<S> sum = to.sum.subspan(first, count);
         for (std::size_t k = 0; k < count; ++k) sum[k] = part * (tile[k] - before[k]);
@@ -241,7 +245,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
         for (std::size_t k = 0; k < count; ++k) end[k] = before[k] + part * (tile[k] - before[k]);
     };
     for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.values), take_tile);
-    if (to.direction.empty()) return moved;
+    if (to.direction.empty()) return;
     const auto take_direction = [&](std::size_t first, std::span<const S> found) {
       const std::span<S> direction = to.direction.subspan(first, found.size());
       if (is_finite(found))
@@ -250,7 +254,6 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
         std::ranges::fill(direction, S{0});
     };
     for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.gradient), take_direction);
-    return moved;
   }
 
   // A loop's rate for F_i corresponds to this rate for its term in the sum, weight F_i. Exact
@@ -270,7 +273,8 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   // The last rate that a loop reported; else optim.learning-rate, whatever the schedule: as a unit
   // of corrections any constant rate works that is equal at all nodes.
   double rate_;
-  std::uint64_t requests_ = 0;
+  LoopWatch watch_;
+  optim::LeftOut left_out_;
 };
 
 template <class S>

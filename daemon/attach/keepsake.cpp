@@ -14,6 +14,15 @@ namespace {
 // Saving takes at most one part in so many of a trainer's time.
 constexpr int kSavingShare = 50;
 
+// Null without bytes, and without memory for them.
+std::shared_ptr<const TrainerState> state_in(const Payload& bytes) {
+  if (bytes.size() == 0) return nullptr;
+  auto state = TrainerState::copy_of(bytes);
+  if (state) return *std::move(state);
+  log::warning("the state of a trainer: {}", state.error().text);
+  return nullptr;
+}
+
 }  // namespace
 
 bool Keepsake::greet(const std::shared_ptr<const Attached>& trainer) {
@@ -26,10 +35,14 @@ bool Keepsake::greet(const std::shared_ptr<const Attached>& trainer) {
       std::ranges::copy(left.first(tensor.size()), tensor.begin());
       left = left.subspan(tensor.size());
     });
-  if (!state_ || !trainer->hello.saves) return true;
-  const auto answer = port_->ask(*trainer, LoadRequest{state_, is_own_});
-  if (answer && !answer->refusal.empty())
-    log::warning("the trainer did not take the state that was kept for it: {}", answer->refusal);
+  if (!trainer->hello.saves) return true;
+  // What the donor shares is of a later round than what this node saved in an earlier life.
+  for (const auto& [state, is_own] : {std::pair(own_, true), std::pair(donors_, false)}) {
+    if (!state) continue;
+    const auto answer = port_->ask(*trainer, LoadRequest{state, is_own});
+    if (answer && !answer->refusal.empty())
+      log::warning("the trainer did not take the state that was kept for it: {}", answer->refusal);
+  }
   return true;
 }
 
@@ -56,8 +69,8 @@ void Keepsake::save(const Attached& trainer) {
   const bool is_first = !std::exchange(has_tried_, true);
   if (!answer) return;
   if (answer->state) {
-    state_ = answer->state;
-    is_own_ = true;
+    own_ = answer->state;
+    donors_ = nullptr;
   } else if (is_first) {
     log::warning("the trainer saves no state: {}",
                  answer->refusal.empty() ? "it gave no reason" : answer->refusal);
@@ -70,8 +83,9 @@ Payload Keepsake::share(optim::Heir heir) const {
   std::memcpy(head.data(), &size, sizeof(size));
   head.insert(head.end(), tensors_.begin(), tensors_.end());
   std::vector<Payload::Piece> pieces = Payload::copy_of(head).pieces();
-  if ((plan_.is_shared || heir != optim::Heir::newcomer) && state_)
-    std::ranges::copy(TrainerState::bytes_of(state_).pieces(), std::back_inserter(pieces));
+  const auto& state = own_ ? own_ : donors_;
+  if ((plan_.is_shared || heir != optim::Heir::newcomer) && state)
+    std::ranges::copy(TrainerState::bytes_of(state).pieces(), std::back_inserter(pieces));
   return Payload(std::move(pieces));
 }
 
@@ -80,20 +94,36 @@ std::size_t Keepsake::share_limit(const Attached& trainer) {
 }
 
 void Keepsake::adopt(const Payload& shared, optim::Heir heir) {
-  std::uint64_t size = 0;
-  if (shared.size() < sizeof(size)) return;
-  shared.copy_to(0, std::as_writable_bytes(std::span(&size, 1)));
-  if (size > shared.size() - sizeof(size)) return;
+  const auto parts = parts_of(shared);
+  if (!parts) return;
+  if (heir == optim::Heir::back) return recall(parts->state);
   known_.reset();
-  tensors_.resize(size);
-  shared.copy_to(sizeof(size), tensors_);
+  tensors_.resize(parts->tensors.size());
+  parts->tensors.copy_to(0, tensors_);
+  own_ = donors_ = nullptr;
+  if (heir == optim::Heir::self)
+    own_ = state_in(parts->state);
+  else if (plan_.is_shared)
+    donors_ = state_in(parts->state);
+}
+
+void Keepsake::recall(const Payload& state) {
+  own_ = state_in(state);
+  if (own_)
+    log::info("the trainer gets back what it saved before: its optimizer, and what it keeps");
+  else
+    log::warning(
+        "no state of a trainer is in the checkpoint (trainer.save-every): its optimizer and what "
+        "it keeps begin anew");
+}
+
+std::optional<Keepsake::Parts> Keepsake::parts_of(const Payload& shared) {
+  std::uint64_t size = 0;
+  if (shared.size() < sizeof(size)) return std::nullopt;
+  shared.copy_to(0, std::as_writable_bytes(std::span(&size, 1)));
   const std::size_t begin = sizeof(size) + size;
-  const bool is_own = heir == optim::Heir::self;
-  if (!(plan_.is_shared || is_own) || begin == shared.size()) return;
-  auto state = TrainerState::copy_of(shared.slice(begin, shared.size() - begin));
-  if (!state) return log::warning("the state of a trainer: {}", state.error().text);
-  state_ = *std::move(state);
-  is_own_ = is_own;
+  if (size > shared.size() - sizeof(size)) return std::nullopt;
+  return Parts{shared.slice(sizeof(size), size), shared.slice(begin, shared.size() - begin)};
 }
 
 }  // namespace starling::daemon

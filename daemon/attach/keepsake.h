@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/payload.h"
@@ -43,20 +44,25 @@ class Keepsake {
   // The most bytes that share() of another node may have.
   static std::size_t share_limit(const Attached& trainer);
   // Takes the keepsake of another node, or of an earlier life; bytes from outside. Parts that do
-  // not fit are left out.
+  // not fit are left out. As `back`, only the state: the tensors are behind the network's.
   void adopt(const Payload& shared, optim::Heir heir);
 
  private:
+  struct Parts {
+    Payload tensors, state;
+  };
+  static std::optional<Parts> parts_of(const Payload& shared);
+  void recall(const Payload& state);
   bool is_due(Time now) const;
   void save(const Attached& trainer);
 
   TrainerPort* port_;
   SavePlan plan_;
   std::function<Time()> clock_;
-  std::weak_ptr<const Attached> known_;        // the last trainer that was greeted
-  std::vector<std::byte> tensors_;             // concatenated, as in the table; empty: none yet
-  std::shared_ptr<const TrainerState> state_;  // null: none
-  bool is_own_ = false;                        // a trainer of this node has saved it
+  std::weak_ptr<const Attached> known_;  // the last trainer that was greeted
+  std::vector<std::byte> tensors_;       // concatenated, as in the table; empty: none yet
+  // That a trainer of this node has saved, and that of the donor's; null: none.
+  std::shared_ptr<const TrainerState> own_, donors_;
   bool has_tried_ = false;
   Time saved_at_{};
   Duration cost_{};  // of the last time

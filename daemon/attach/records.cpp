@@ -116,7 +116,10 @@ Result<FromTrainer> read_note(const json& object) {
 Result<FromTrainer> read_answer(const json& object) {
   TrainerAnswer answer;
   TRY(answer.job, count_at(object, "job", 0));
-  TRY(answer.steps, count_at(object, "steps", 0, kStepsLimit));
+  if (object.contains("steps")) {
+    TRY(answer.steps, count_at(object, "steps", 0, kStepsLimit));
+  }
+  TRY(answer.left_out, count_at(object, "left_out", 0, kStepsLimit));
   TRY(answer.samples, count_at(object, "samples", 0, kSamplesLimit));
   answer.loss = real_at(object, "loss");
   answer.gradient_norm = real_at(object, "gradient_norm");

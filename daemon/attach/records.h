@@ -44,7 +44,8 @@ struct Hello {
 // The result of a job. Absent numbers were not measured.
 struct TrainerAnswer {
   std::uint64_t job = 0;
-  std::uint64_t steps = 0, samples = 0;
+  std::optional<std::uint64_t> steps = {};  // taken; those that the loop meant to leave out, apart
+  std::uint64_t left_out = 0, samples = 0;
   std::optional<double> loss = {}, gradient_norm = {}, learning_rate = {}, accuracy = {}, rmse = {};
   std::string refusal = {};  // why the parameters must not be taken, printable; empty: take them
   std::shared_ptr<const TrainerState> state = {};  // came with it; null: none

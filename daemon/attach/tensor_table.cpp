@@ -93,6 +93,8 @@ Result<TrainerTensor> read_tensor(const json& entry, std::size_t region_bytes) {
   if (tensor.is_exchanged() && !tensor.format)
     return fail("it is {} and of whole numbers; expected f64, f32, f16 or bf16, or the role donor",
                 name_of(tensor.role));
+  const auto frozen = entry.find("frozen");
+  tensor.is_frozen = frozen != entry.end() && frozen->is_boolean() && frozen->get<bool>();
   TRY_DO(read_shape(entry, region_bytes, tensor));
   TRY_DO(read_place(entry, region_bytes, tensor));
   return tensor;

@@ -28,6 +28,7 @@ struct TrainerTensor {
   TensorRole role;
   std::size_t offset;   // of its first byte, from the begin of the region
   std::size_t numbers;  // the product of the shape
+  bool is_frozen;       // nothing steps it
 
   std::size_t width() const { return format ? format->width : sizeof(std::int64_t); }
   std::size_t bytes() const { return numbers * width(); }

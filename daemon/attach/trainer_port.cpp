@@ -162,7 +162,7 @@ std::optional<TrainerAnswer> TrainerPort::ask(const Attached& trainer, const Req
 
 std::shared_ptr<const std::vector<std::byte>> TrainerPort::donated() const {
   const std::lock_guard lock(mutex_);
-  return donated_;
+  return model_.donated;
 }
 
 Metrics TrainerPort::metrics() const {
@@ -177,6 +177,17 @@ void TrainerPort::interrupt() {
     if (trainer_) trainer_->segment.tell_over();
   }
   changed_.notify_all();
+}
+
+// The port's thread hears the end of the connection.
+void TrainerPort::complain(const std::string& text, bool ends) {
+  const std::lock_guard lock(mutex_);
+  if (!ends) return notes_.said.add(now(), text);
+  if (!trainer_) return;
+  turn_away(socket_, text);
+  ::shutdown(socket_.number(), SHUT_RDWR);
+  status_.refusal = status_.reason = text;
+  ++status_.refused;
 }
 
 bool TrainerPort::is_interrupted() const {
@@ -209,9 +220,9 @@ TrainerStatus TrainerPort::status() const {
             : fmt::format("no step since it got its parameters {:.0f} s ago{}",
                           seconds(*standstill), status.mode == "loop" ? kStepAdvice : "");
   }
-  if (!table_) return status;
-  status.dimension = table_->dimension();
-  status.write_model = [table = table_, donated = donated_](
+  if (!model_.table) return status;
+  status.dimension = model_.table->dimension();
+  status.write_model = [table = model_.table, donated = model_.donated](
                            std::span<const double> x,
                            const std::map<std::string, std::string>& metadata) {
     const std::span<const std::byte> none;
@@ -303,9 +314,9 @@ Result<void> TrainerPort::let_in(Visitor& visitor, HeardRecord heard) {
   }
   TRY_DO(check_terms(terms_, *hello));
   TRY(auto attached, make_attached(std::move(*hello), heard.file, visitor.process));
-  if (table_ && attached->table.schema() != table_->schema())
+  if (model_.table && attached->table.schema() != model_.table->schema())
     return fail("this trainer has another model than the node: {}",
-                first_difference(table_->schema(), attached->table.schema()));
+                first_difference(model_.table->schema(), attached->table.schema()));
   std::function<void(bool)> on_change;
   {
     const std::lock_guard lock(mutex_);
@@ -318,9 +329,9 @@ Result<void> TrainerPort::let_in(Visitor& visitor, HeardRecord heard) {
     status_.client = attached->hello.client;
     status_.mode = attached->hello.mode == TrainerMode::loop ? "loop" : "gradients";
     status_.process = visitor.process;
-    table_ = std::make_shared<const TensorTable>(attached->table);
+    model_.table = std::make_shared<const TensorTable>(attached->table);
     watch_ = {};
-    if (!donated_) donated_ = donated_by(*attached);
+    if (!model_.donated) model_.donated = donated_by(*attached);
     ++status_.attached;
     on_change = on_change_;
   }
@@ -371,7 +382,7 @@ void TrainerPort::take(const TrainerAnswer& answer) {
     job_->answer = answer;
     watch_.look(now(), trainer_->segment.progress());
     watch_.end(now());
-    if (!answer.state) donated_ = donated_by(*trainer_);
+    if (!answer.state) model_.donated = donated_by(*trainer_);
     if (answer.state) status_.saved_bytes = answer.state->size();
     if (!answer.state) ++status_.exchanges;
     status_.state = TrainerStatus::State::exchanging;
@@ -379,13 +390,15 @@ void TrainerPort::take(const TrainerAnswer& answer) {
   changed_.notify_all();
 }
 
-// Without a reason it said goodbye. After the end of the run it may go at any time.
-void TrainerPort::lose(const std::string& reason) {
+// Without a reason it said goodbye, unless it was told to go. After the end of the run it may go at
+// any time.
+void TrainerPort::lose(std::string reason) {
   std::function<void(bool)> on_change;
   pid_t process = 0;
   bool is_loss = false;
   {
     const std::lock_guard lock(mutex_);
+    if (!status_.reason.empty()) reason = status_.reason;
     is_loss = !reason.empty() && phase_ < Phase::ended;
     if (is_loss) turn_away(socket_, reason);
     status_.steps = trainer_->segment.progress();

@@ -66,6 +66,8 @@ class TrainerPort {
   std::shared_ptr<const std::vector<std::byte>> donated() const;
   // The trainer's last measurements with `log`.
   Metrics metrics() const;
+  // For people, of the trainer; with `ends`, it is also why the trainer is told to go.
+  void complain(const std::string& text, bool ends);
 
   // Ends all present and later waits in await() and ask(), and the trainer's steps in the middle.
   // Any thread.
@@ -92,6 +94,11 @@ class TrainerPort {
     bool saves = false;  // its answer brings a state
     std::optional<TrainerAnswer> answer = {};
   };
+  // Of the last trainer; null before the first.
+  struct Model {
+    std::shared_ptr<const TensorTable> table;
+    std::shared_ptr<const std::vector<std::byte>> donated;
+  };
 
   TrainerPort(std::string path, OpenFile listener, TrainerTerms terms);
   void run();
@@ -101,7 +108,7 @@ class TrainerPort {
   Result<void> let_in(Visitor& visitor, HeardRecord heard);
   void hear_trainer();
   void take(const TrainerAnswer& answer);
-  void lose(const std::string& reason);
+  void lose(std::string reason);
   Result<std::shared_ptr<const TrainerState>> receive_state(OpenFile file) const;
 
   OpenFile listener_;
@@ -117,8 +124,7 @@ class TrainerPort {
   std::optional<OpenJob> job_;
   Metrics metrics_;
   StepWatch watch_;
-  std::shared_ptr<const TensorTable> table_;  // of the last trainer; null before the first
-  std::shared_ptr<const std::vector<std::byte>> donated_;
+  Model model_;
   TrainerStatus status_;
   TrainerNotes notes_;
   Phase phase_ = Phase::open;

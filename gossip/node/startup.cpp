@@ -239,6 +239,7 @@ void Startup::receive(Time now, const Snapshot& snapshot, Payload payload, const
   optim::Job job = job_on(snapshot.foundation);
   job.adopt = std::move(payload);
   job.adopt_norm_most = norm_most(members, from.sender, *round);
+  if (before_) job.resume = before_->state;
   round_ = *round;
   out.train(std::move(job));
   enter(now, Adopting{.answers = life_->is_in<Assigning>() ? 2 : 1});

@@ -37,8 +37,8 @@ struct LocalSteps {
   bool is_plain = false;
   // If F with its terms has a closed-form minimum over all samples, x_{count+1} is that minimum.
   bool is_exact = false;
-  // A refused step counts as u_k = 0, a refused gradient as g_k = 0, and the steps after it are
-  // taken; if not set, a refusal ends the steps, and x_{count+1} is the x_k before it.
+  // A refused step is left out, with its correction (left_out.h), and the steps after it are taken;
+  // if not set, a refusal ends the steps, and x_{count+1} is the x_k before it.
   bool goes_on = false;
 };
 
@@ -48,7 +48,7 @@ template <class S>
 struct Moves {
   std::span<S> end = {};        // x_{count+1}
   std::span<S> sum = {};        // of all x_{k+1} - x_k
-  std::span<S> direction = {};  // the mean of all d_k
+  std::span<S> direction = {};  // the sum of all d_k over `count`
 };
 
 struct Report {
@@ -58,7 +58,8 @@ struct Report {
   std::size_t batch_samples = 0;
   // Not empty: why a step was refused, the last time.
   std::string refusal = {};
-  bool is_idle = false;          // no step was taken: no process takes them, or the node is a relay
+  // That were taken, where these are not those that were requested: loops leave some out.
+  std::optional<std::uint64_t> steps = {};
   bool is_cured_by_rate = true;  // of a refusal: a smaller learning rate may help
   bool loop_moved = false;       // x, by a loop of the user's own, which draws its batches itself
   std::optional<PrivacySpent> privacy = {};  // after the steps; nothing without optim.noise
@@ -93,16 +94,22 @@ class Learner {
   }
   // Goes on from other parameters, as an heir of their node, newcomer or self: resets state()
   // except the opaque part, which is that node's, and forgets which steps were good. `opaque` is
-  // outside data; empty: none.
+  // outside data; empty: none. As `back`, after that: only takes back the opaque part that was its
+  // own.
   virtual void restart(const Payload& opaque, Heir heir) {
     static_cast<void>(opaque);
     static_cast<void>(heir);
   }
 
+  // The network's round, of the steps to come.
+  std::uint64_t round() const { return round_; }
+  void set_round(std::uint64_t round) { round_ = round; }
+
   // For vectors that only a call needs, and for those of the trainer: they take turns in it.
   const std::shared_ptr<BufferPool>& pool() const { return pool_; }
 
  private:
+  std::uint64_t round_ = 0;
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
 };
 

@@ -87,6 +87,7 @@ State<S> LocalLearner<S>::state(Heir heir) {
 
 template <class S>
 void LocalLearner<S>::restart(const Payload&, Heir heir) {
+  if (heir == Heir::back) return;
   if (private_ && heir == Heir::self) private_->resume();
   optimizer().reset();
   guard_.reset();
@@ -106,14 +107,25 @@ Report LocalLearner<S>::advance(std::span<const S> x, const LocalSteps<S>& steps
     if (!is_sound && !steps.goes_on) break;
     // After the gradient, which the report describes.
     if (k == 0 && steps.is_exact && !private_ && minimize(steps, to.end)) return report_;
-    const bool is_taken = turn(x, steps, to, is_sound);
-    if (!is_taken && !steps.goes_on) break;
-    correct(steps);
-    x = move(x, k + 1 == steps.count, to);
+    if (attempt(x, steps, to, is_sound))
+      x = move(x, k + 1 == steps.count, to);
+    else if (!steps.goes_on)
+      break;
   }
   if (!to.end.empty() && to.end.data() != x.data()) std::ranges::copy(x, to.end.begin());
   if (private_) report_.privacy = private_->spent(steps.count);
   return report_;
+}
+
+template <class S>
+bool LocalLearner<S>::attempt(std::span<const S> x, const LocalSteps<S>& steps, const Moves<S>& to,
+                              bool is_sound) {
+  if (!is_sound && !left_out_.takes_correction(false)) return false;
+  const bool is_taken = turn(x, steps, to, is_sound);
+  if (!is_taken && !steps.goes_on) return false;
+  if (is_sound && !left_out_.takes_correction(is_taken)) return false;
+  correct(steps);
+  return true;
 }
 
 template <class S>

@@ -12,6 +12,7 @@
 #include "optim/local/batches.h"
 #include "optim/local/guard.h"
 #include "optim/local/learner.h"
+#include "optim/local/left_out.h"
 #include "optim/local/local_data.h"
 #include "optim/local/local_optimizer.h"
 #include "optim/local/objective.h"
@@ -57,6 +58,8 @@ class LocalLearner final : public Learner<S>, public LocalData {
   void add_terms(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g) const;
   bool minimize(const LocalSteps<S>& steps, std::span<S> x);
   // Turns g_k into d_k, adds its part of the mean to the direction, and computes u_k. Zero, and
+  // Turns the gradient in u_ into u_k with its correction. False: the step is refused.
+  bool attempt(std::span<const S> x, const LocalSteps<S>& steps, const Moves<S>& to, bool is_sound);
   // false, if the guard refuses u_k.
   bool turn(std::span<const S> x, const LocalSteps<S>& steps, const Moves<S>& to, bool is_sound);
   // Asks the guard about u_k. If u_k is not needed afterwards, u_ then holds x_{k+1}.
@@ -73,6 +76,7 @@ class LocalLearner final : public Learner<S>, public LocalData {
   std::uint64_t stream_;
   std::unique_ptr<LocalOptimizer<S>> optimizer_;  // null until the first step
   Guard<S> guard_;
+  LeftOut left_out_;
   Batches batches_;
   std::optional<PrivateGradient<S>> private_;  // with optim.clip; it outlives foundations
   Report report_;                              // of the steps so far

@@ -30,7 +30,7 @@ Report RelayLearner<S>::advance(std::span<const S> x, const LocalSteps<S>& steps
   if (!to.direction.empty()) add(steps.added, to.direction);
   if (!to.end.empty() && to.end.data() != x.data()) std::ranges::copy(x, to.end.begin());
   if (!to.end.empty()) axpy(S{1}, moved, to.end);
-  return {.is_idle = true};
+  return {.steps = 0};
 }
 
 template <class S>

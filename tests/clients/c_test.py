@@ -75,7 +75,7 @@ class Trainers(unittest.TestCase):
             trainer.end('goal "reached" in Z\u00fcrich \U0001f600\n', model=True)
         lines = self.trained(script)
         self.assertEqual(told[:2], [{"accuracy": 0.25}] * 2)
-        self.assertEqual(told[2], {"kind": "done", "job": 1, "steps": 2, "samples": 16, "loss": 1,
+        self.assertEqual(told[2], {"kind": "done", "job": 1, "steps": 2, "left_out": 0, "samples": 16, "loss": 1,
                                    "learning_rate": 0.1})
         self.assertEqual(lines[0], "attach 0: 10 20, 7: ")
         self.assertEqual(lines[1:4], ["place 1 of 3, H 2, steps 1, exchanges 0", "rate 0.0125",
@@ -122,6 +122,20 @@ class Trainers(unittest.TestCase):
                 self.assertEqual(list(trainer.numbers(W)), expected)
             trainer.end()
         self.trained(script)
+
+    def test_a_step_that_is_left_out_is_not_corrected(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.write(W, [10, -10], "correction")
+            trainer.step(2, shifts=True)
+            trainer.hear("log")
+            trainer.hear("log")
+            done = trainer.done()
+            self.assertEqual((done["steps"], done["left_out"]), (1, 1))
+            self.assertEqual(list(trainer.numbers(W)), [13, -6])
+            trainer.end()
+        self.trained(script, "leaves-out")
 
     def test_the_mean_gradient_is_told_where_the_daemon_asks(self):
         def script(daemon):

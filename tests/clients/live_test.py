@@ -246,6 +246,34 @@ class Loops(LiveTest):
         rest.result()
         swarm.close()
 
+    def test_a_node_that_comes_back_to_a_run_has_its_own_state_and_the_networks_round(self):
+        settings = ["--stop.rounds=100000000", "--optim.algorithm=dpsgd"]
+        first = self.node("n0", *settings)
+        swarm, _ = self.attach_with_memory("n0", 1)
+        going = threading.Event()
+        rest = Started(lambda: self.count_on(swarm, 1, going))
+        join = f"--join={first.addresses['control']}"
+        second = self.node("n1", join, *settings)
+        other, memory = self.attach_with_memory("n1", 7)
+        self.count_on(other, 5)
+        second.post("/v1/checkpoint")
+        counting = threading.Event()
+        steps = Started(lambda: self.count_on(other, 1, counting))
+        saved = eventually(lambda: second.get("/v1/status")["checkpoint"].get("round"), "a checkpoint")
+        counting.set()
+        steps.result()
+        second.kill()
+        other.close()
+        eventually(lambda: swarm.round > saved + 5, "the other goes on")
+        self.node("n1", join, *settings)
+        other, memory = self.attach_with_memory("n1", 0)
+        self.assertEqual(memory.value, 7)
+        self.assertGreater(other.round, saved)
+        other.close()
+        going.set()
+        rest.result()
+        swarm.close()
+
     def attach_with_memory(self, name, value):
         """A trainer with a counter that newcomers take over, and something to keep."""
         memory = Memory(value)

@@ -31,6 +31,22 @@ class Shifts(unittest.TestCase):
                 swarm.step()
                 self.assertEqual(swarm.tensors["w"].tolist(), expected)
 
+    def test_a_step_that_the_loop_calls_left_out_is_not_corrected(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.write("w", [10, -10], "correction")
+            trainer.step(2, shifts=True)
+            done = trainer.done()
+            self.assertEqual((done["steps"], done["left_out"]), (1, 1))
+            self.assertEqual(list(trainer.numbers("w")), [12, -7])
+            trainer.end()
+        daemon, swarm = attached(script, steps="sgd")
+        with daemon:
+            swarm.step(taken=False)
+            swarm.tensors["w"] += 1
+            swarm.step()
+
     def test_numbers_of_half_precision_are_not_corrected_after_steps(self):
         def script(daemon):
             trainer = daemon.accept()

@@ -88,6 +88,67 @@ class Corrections(unittest.TestCase):
         self.assertEqual((hello["steps"], hello["optimizer"], hello["learning_rate"]),
                          ("linear", "SGD", 1.0))
 
+    def test_a_step_that_is_left_out_is_not_corrected(self):
+        """Three calls of step(): left out, as by a GradScaler at an overflow, taken, left out."""
+        def left_out(model, optimizer):
+            del model, optimizer
+
+        def fused(model, optimizer):
+            optimizer.found_inf = torch.ones(1)
+            optimizer.grad_scale = torch.ones(1)
+            before = model.weight.detach().clone()
+            take_step(model, optimizer)
+            model.weight.data.copy_(before)  # a fused kernel changes nothing
+            del optimizer.found_inf, optimizer.grad_scale
+
+        def said(model, optimizer):
+            del model, optimizer
+        for leave_out in (left_out, fused, said):
+            for algorithm in ("shifts", "corrects"):
+                told = []
+
+                def script(daemon, algorithm=algorithm, told=told):
+                    trainer = daemon.accept()
+                    trainer.welcome()
+                    trainer.write("weight", [10, -10], "correction")
+                    trainer.step(3, **{algorithm: True}, tracks=algorithm == "corrects")
+                    told.append(trainer.done())
+                    told.append(list(trainer.numbers("weight", "gradient")))
+                    trainer.end()
+                model = linear()
+                optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+                daemon, swarm = attached(script, model, optimizer)
+                with daemon:
+                    for is_taken in (False, True, False):
+                        (take_step if is_taken else leave_out)(model, optimizer)
+                        swarm.step(taken=is_taken if leave_out is said else None)
+                self.assertEqual((told[0]["steps"], told[0].get("left_out")),
+                                 (1, 2 if leave_out is said else None))
+                self.assertEqual(model.weight.flatten().tolist(),
+                                 [1 - 1 + 10, 2 - 3 - 10] if algorithm == "shifts" else
+                                 [1 - 11, 2 + 7])
+                if algorithm == "corrects":  # the sum over the steps taken, over the steps asked for
+                    for one, other in zip(told[1], (11 / 3, -7 / 3)):
+                        self.assertAlmostEqual(one, other, places=5)
+
+    def test_each_tensor_is_corrected_as_often_as_its_own_optimizer_steps(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            for name in ("0.weight", "1.weight"):
+                trainer.write(name, [10, -10], "correction")
+            trainer.step(1, shifts=True)
+            self.assertEqual(trainer.done()["steps"], 2)
+            trainer.end()
+        model = torch.nn.ModuleList([linear(), linear()])
+        optimizers = [torch.optim.SGD(part.parameters(), lr=0.0) for part in model]
+        daemon, swarm = attached(script, model, optimizers)
+        with daemon:
+            for _ in range(2):
+                take_step(model[1], optimizers[1])
+            swarm.step()
+        self.assertEqual([part.weight.flatten().tolist() for part in model], [[1, 2], [21, -18]])
+
     def test_the_hello_says_what_is_known_of_the_steps(self):
         class Own(torch.optim.SGD):
             """Nobody knows what it does."""

@@ -34,7 +34,7 @@ static void print_state(const char* what, int code, starling_swarm* swarm) {
   printf("%s %d: %g %g, %d: %s\n", what, code, w[0], w[1], (int)*seen, starling_text(swarm));
 }
 
-static int train(starling_swarm* swarm, int spoils, int closes) {
+static int train(starling_swarm* swarm, int spoils, int closes, int leaves_out) {
   int code = starling_attach(swarm);
   print_state("attach", code, swarm);
   while (code == STARLING_OK) {
@@ -47,6 +47,7 @@ static int train(starling_swarm* swarm, int spoils, int closes) {
     report.loss = 0.5 + (double)status.steps;
     report.samples = 8;
     report.learning_rate = 0.1;
+    report.left_out = leaves_out && status.steps % 2 == 1;
     take_step(swarm, spoils && status.steps == 0);
     starling_log(swarm, "accuracy", 0.25);
     starling_log(swarm, "loss", (double)INFINITY);
@@ -97,7 +98,7 @@ static void print_refusals(void) {
 }
 
 int main(int count, char** arguments) {
-  int spoils = 0, closes = 0, code, k;
+  int spoils = 0, closes = 0, leaves_out = 0, code, k;
   const uint64_t shape[] = {2};
   starling_tensor tensors[2] = {{0}};
   starling_options options = {0};
@@ -112,6 +113,7 @@ int main(int count, char** arguments) {
     options.corrects |= strcmp(arguments[k], "corrects") == 0;
     spoils |= strcmp(arguments[k], "nan") == 0;
     closes |= strcmp(arguments[k], "close") == 0;
+    leaves_out |= strcmp(arguments[k], "leaves-out") == 0;
   }
   setvbuf(stdout, NULL, _IOLBF, 0);
   tensors[0].size = tensors[1].size = sizeof tensors[0];
@@ -128,7 +130,7 @@ int main(int count, char** arguments) {
     return 1;
   }
   memcpy(starling_values(swarm, 0), (const double[]){1, 2}, 2 * sizeof(double));
-  code = train(swarm, spoils, closes);
+  code = train(swarm, spoils, closes, leaves_out);
   starling_free(swarm);
   return code;
 }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/prng.h"
 #include "daemon/attach/external_learner.h"
 #include "daemon/setup/legality.h"
 #include "optim/local/local_optimizer.h"
@@ -39,6 +40,8 @@ struct Habit {
   LocalOptimizerKind optimizer = LocalOptimizerKind::sgd;
   std::function<double(std::uint64_t round)> rate = [](std::uint64_t) { return kRate; };
   bool tells_rate = true;
+  double left_out = 0;          // the share of the steps that it leaves out, by chance
+  bool has_words = false;       // it says so; else its optimizer is counted
   bool weighs_samples = false;  // the run does
   json hello = json::object();  // over what it says otherwise
 };
@@ -60,7 +63,8 @@ class Loop {
   Loop(const optim::Options& options, std::size_t node, const Habit& habit)
       : habit_(habit),
         objective_(test::reference_objective(kProblem, node)),
-        optimizer_(optim::make_local_optimizer<double>(with(options, habit), kProblem.d)) {
+        optimizer_(optim::make_local_optimizer<double>(with(options, habit), kProblem.d)),
+        chance_(node) {
     static std::atomic<int> count = 0;
     const std::string path =
         std::filesystem::temp_directory_path() /
@@ -98,6 +102,7 @@ class Loop {
     return trainer;
   }
   const std::string& refusal() const { return refusal_; }
+  TrainerStatus status() const { return port_->status(); }
 
  private:
   static optim::Options with(optim::Options options, const Habit& habit) {
@@ -111,7 +116,10 @@ class Loop {
     std::vector<double> g(kProblem.d);
     double loss = 0;
     std::ranges::fill(client_->gradient(), 0.0);
+    std::size_t taken = 0;
     for (std::size_t step = 0; step < count; ++step) {
+      if (chance_.chance(habit_.left_out)) continue;
+      ++taken;
       loss = objective_->loss_and_gradient(client_->values(), {}, g);
       if (request["corrects"]) optim::axpy(1.0, client_->correction(), std::span(g));
       optim::axpy(1.0 / static_cast<double>(count), std::span<const double>(g),
@@ -120,7 +128,8 @@ class Loop {
       optim::axpy(1.0, std::span<const double>(g), client_->values());
       if (request["shifts"]) optim::axpy(1.0, client_->correction(), client_->values());
     }
-    json done = {{"loss", loss}, {"samples", objective_->samples() * count}};
+    json done = {{"loss", loss}, {"samples", objective_->samples() * count}, {"steps", taken}};
+    if (habit_.has_words) done["left_out"] = count - taken;
     if (habit_.tells_rate) done["learning_rate"] = rate;
     return done;
   }
@@ -128,6 +137,7 @@ class Loop {
   Habit habit_;
   std::unique_ptr<optim::Objective<double>> objective_;
   std::unique_ptr<optim::LocalOptimizer<double>> optimizer_;
+  Prng chance_;
   std::unique_ptr<TrainerPort> port_;
   std::unique_ptr<TrainerClient> client_;
   json last_;
@@ -241,6 +251,56 @@ TEST_CASE("An exact algorithm ends at the optimum of all with a momentum inside 
       own.nodes->run(steps == 1 ? 500 : 300);
       CHECK(own.nodes->error(optimum()) < 1e-9);
     }
+}
+
+TEST_CASE("An exact algorithm ends at the optimum of all whatever steps a loop leaves out") {
+  for (const std::string_view name : {"ed", "extra", "pairwise-ed", "gt"})
+    for (const LocalOptimizerKind kind : kOptimizers)
+      for (const std::size_t steps : {1, 5})
+        for (const bool is_one : {true, false}) {
+          const AlgorithmRow& row = *optim::algorithm_named(name);
+          // A step of adam is as long whatever is left of the gradient.
+          if (!is_legal(row, kind) || !optim::is_linear(kind)) continue;
+          CAPTURE(name);
+          CAPTURE(optim::name(kind));
+          CAPTURE(steps);
+          CAPTURE(is_one);
+          const Network own = network(options_of(row, 8, steps), [&](std::size_t node) {
+            const bool leaves_out = !is_one || node == 2;
+            const double rate = kind == LocalOptimizerKind::sgd ? 10 * kRate : kRate;
+            return Habit{.optimizer = kind,
+                         .rate = [=](std::uint64_t) { return rate; },
+                         .left_out = leaves_out ? 0.4 : 0,
+                         .has_words = node % 2 == 0};
+          });
+          REQUIRE(own.nodes);
+          own.nodes->run(1000);
+          CHECK(own.nodes->error(optimum()) < 1e-9);
+        }
+}
+
+TEST_CASE("A loop that means to take no step leaves the others at the optimum of their own") {
+  const Network own = network(options_of(*optim::algorithm_named("ed"), 8, 2), [](std::size_t k) {
+    return Habit{.rate = [](std::uint64_t) { return 10 * kRate; },
+                 .left_out = k == 2 ? 1.0 : 0,
+                 .has_words = true};
+  });
+  REQUIRE(own.nodes);
+  own.nodes->run(800);
+  CHECK(own.nodes->error(test::reference_optimum(kProblem, {0, 1, 3, 4, 5})) < 1e-9);
+}
+
+TEST_CASE("A loop whose optimizer takes no step says so and is told to go") {
+  const Network own = network(options_of(*optim::algorithm_named("ed"), 8, 2),
+                              [](std::size_t k) { return Habit{.left_out = k == 2 ? 1.0 : 0}; });
+  REQUIRE(own.nodes);
+  own.nodes->run(4);
+  CHECK(own.nodes->problem(2)->starts_with("the optimizer that was handed over (sgd) takes no"));
+  CHECK_FALSE(own.nodes->problem(1));
+  own.nodes->run(7);
+  const TrainerStatus status = own.loops[2]->status();
+  CHECK(status.refused == 1);
+  CHECK(status.refusal.starts_with("the optimizer that was handed over (sgd) takes no step"));
 }
 
 TEST_CASE("A loop that tells no rate ends at the optimum whatever the schedule of the run says") {

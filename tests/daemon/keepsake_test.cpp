@@ -45,6 +45,7 @@ struct Visit {
         if (record["kind"] != "load") continue;
         loaded = client->received_file();
         is_own = record["own"];
+        loads += (is_own ? "own " : "") + *loaded + "; ";
         client->send(done);
       }
     });
@@ -52,7 +53,8 @@ struct Visit {
 
   std::unique_ptr<TrainerClient> client;
   std::optional<std::string> loaded;
-  std::optional<bool> is_own;
+  bool is_own = false;  // the last
+  std::string loads;    // all
   int saves = 0;
   std::future<void> served;
 };
@@ -157,6 +159,34 @@ TEST_CASE_FIXTURE(Fixture,
     if (!is_shared) continue;
     CHECK(other.loaded == "moments");
     CHECK(other.is_own == false);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "A node that comes back to a run has its own state and its donor's counters") {
+  const auto saved = [&](double count, const char* state, optim::Heir heir) {
+    open();
+    Keepsake keepsake = this->keepsake({.every = 60s, .is_shared = true});
+    Visit visit(path, count, state);
+    const auto trainer = greet(keepsake);
+    keepsake.keep(*trainer);
+    leave(visit, *port, *trainer);
+    return keepsake.share(heir);
+  };
+  const Payload own = saved(3, "moments of then", optim::Heir::self);
+  const Payload donors = saved(7, "moments of the donor", optim::Heir::newcomer);
+  for (const bool is_shared : {false, true}) {
+    CAPTURE(is_shared);
+    open();
+    Keepsake keepsake = this->keepsake({.every = 0s, .is_shared = is_shared});
+    keepsake.adopt(donors, optim::Heir::newcomer);
+    keepsake.adopt(own, optim::Heir::back);
+    Visit visit(path, 0, "");
+    const auto trainer = greet(keepsake);
+    CHECK(visit.client->values()[kCount] == 7);
+    leave(visit, *port, *trainer);
+    const std::string shared = is_shared ? "moments of the donor; " : "";
+    CHECK(visit.loads == "own moments of then; " + shared);
   }
 }
 

@@ -330,6 +330,11 @@ TEST_CASE("A refused step is the last one or counts as none") {
     CHECK(sum == x);
     steps.goes_on = true;
     CHECK_FALSE(sick.advance(x, steps, {.end = end, .sum = sum}).refusal.empty());
+    CHECK(end == x);
+    CHECK(sum == x);
+    // After thirty in a row it moves by corrections alone, as a node without samples.
+    steps.count = 30;
+    CHECK_FALSE(sick.advance(x, steps, {.end = end, .sum = sum}).refusal.empty());
     CHECK(end == Vector(3, 0.75));
     CHECK(sum == end);
     // It is well again with a rate that is sound.

@@ -57,7 +57,7 @@ TEST_CASE("A relay moves by terms and corrections alone") {
   Vector end(3), sum(3), direction(3, 9);
   const Report report =
       learner.advance(x, {.count = 4, .learning_rate = 0.5}, {.end = end, .sum = sum});
-  CHECK(report.is_idle);
+  CHECK(report.steps == 0);
   CHECK(report.refusal.empty());
   CHECK(end == x);
   CHECK(sum == Vector(3));

@@ -19,7 +19,8 @@ class Alone:
         self.metrics: Dict[str, float] = {}  # that log() was told last
         self.end_reason: Optional[str] = None
 
-    def step(self, loss: Any = None, samples: int = 0, progress: Optional[int] = None) -> bool:
+    def step(self, loss: Any = None, samples: int = 0, progress: Optional[int] = None,
+             taken: Optional[bool] = None) -> bool:
         self._taken += 1
         if self._taken >= self._steps:
             self.end_reason = f"{self._steps} steps"
@@ -52,6 +53,13 @@ class Alone:
                       local_steps=1, learning_rate=None, steps=self._taken, exchanges=0,
                       waited_seconds=0.0, copied_bytes=0,
                       epoch=self._position.get()[0])
+
+    @property
+    def round(self) -> int:
+        return self._taken
+
+    def schedule(self, scheduler: Any) -> None:
+        scheduler.step()
 
     @property
     def lr_scale(self) -> float:

@@ -73,10 +73,11 @@ class NumpyTensors(Tensors):
                 self._gradients[name] += self._tracked_share * gradient
         return gradients
 
-    def shift(self) -> None:
-        if self.shifts:
+    def shift(self, taken: Optional[bool] = None) -> int:
+        if self.shifts and taken is not False:
             for name, correction in self.corrections.items():
                 self._arrays[name][...] += correction
+        return int(taken is not False)
 
     def batch(self, segment: Segment, count: int) -> Any:
         """The first numbers of the region `batch`, read-only."""

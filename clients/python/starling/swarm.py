@@ -6,6 +6,7 @@ import math
 import os
 import threading
 import time
+import warnings
 from typing import (Any, Collection, Deque, Dict, Iterable, Iterator, List, Mapping,
                     Optional, Sequence, Tuple, Union)
 
@@ -43,6 +44,7 @@ class Swarm:
         self._losses: Deque[Any] = collections.deque(maxlen=LOSSES_KEPT)
         self._steps = 0
         self._left = 0  # steps until the next exchange
+        self._taken = self._left_out = 0  # steps since the last exchange; left out: by step()
         self._told_samples = 0  # by step(), since the last exchange
         self._seen_samples = 0  # by batches(), since the last exchange
         self._order: Record = {}
@@ -53,13 +55,16 @@ class Swarm:
         self._warned_of_refusal = False
         self.end_reason: Optional[str] = None
 
-    def step(self, loss: Any = None, samples: int = 0, progress: Optional[int] = None) -> bool:
+    def step(self, loss: Any = None, samples: int = 0, progress: Optional[int] = None,
+             taken: Optional[bool] = None) -> bool:
         """Counts one step of the optimizer; every H-th call exchanges parameters and waits for it,
         and so does the next one when the run ends.
 
         `loss` is converted at exchanges only. `samples` are those of this step; those of batches()
-        are counted without it. `progress` replaces the count of steps as the sign of life. False
-        once the run is over. Raises DaemonGone or Refused.
+        are counted without it. `progress` replaces the count of steps as the sign of life. `taken`
+        False says that the step was left out, and nothing is corrected for it; the optimizers of
+        attach() count their steps themselves. False once the run is over. Raises DaemonGone or
+        Refused.
         """
         if loss is not None:
             self._losses.append(loss)
@@ -67,7 +72,9 @@ class Swarm:
         self._steps += 1
         self._progress[0] = self._steps if progress is None else progress
         self._left -= 1
-        self._tensors.shift()
+        self._taken += self._tensors.shift(taken)
+        if taken is False:
+            self._left_out += 1
         if self._left > 0 and not self._is_over():
             return True
         return self._exchange()
@@ -139,6 +146,18 @@ class Swarm:
         self._tensors.learning_rate = float(rate)
 
     @property
+    def round(self) -> int:
+        """Of the network, that is under way: the same on all nodes, whenever one began."""
+        return int(self._order.get("round", 0))
+
+    def schedule(self, scheduler: Any) -> None:
+        """Sets a scheduler of learning rates of PyTorch to the round, in the place of its step():
+        the rate is then the same on all nodes, whenever one came or came back."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a place is given
+            scheduler.step(self.round)
+
+    @property
     def lr_scale(self) -> float:
         """The nodes that train now over those that trained when this trainer attached. Times the
         learning rate, it keeps this in proportion to the batch of all nodes as they come and go."""
@@ -158,7 +177,7 @@ class Swarm:
         order, welcome = self._order, self._session.welcome
         return Status(
             node=str(welcome.get("node", "")), algorithm=str(welcome.get("algorithm", "")),
-            round=int(order.get("round", 0)), place=self._place(), nodes=self._nodes(),
+            round=self.round, place=self._place(), nodes=self._nodes(),
             local_steps=int(order.get("count", welcome.get("local_steps", 1))),
             learning_rate=order.get("learning_rate", welcome.get("learning_rate")),
             steps=self._steps, exchanges=self._exchanges, waited_seconds=self._waited_seconds,
@@ -209,10 +228,10 @@ class Swarm:
         self._losses.clear()
         mean = sum(losses) / len(losses) if losses else None
         done: Record = {"kind": "done", "job": self._order.get("job", 0),
-                        "steps": int(self._order["count"]) - max(self._left, 0), "loss": mean,
+                        "steps": self._taken, "left_out": self._left_out or None, "loss": mean,
                         "samples": self._told_samples or self._seen_samples or None,
                         "learning_rate": self.learning_rate}
-        self._told_samples = self._seen_samples = 0
+        self._told_samples = self._seen_samples = self._taken = self._left_out = 0
         refusal = self._refusal(mean)
         if refusal is not None:
             self._tensors.forget_faults()

@@ -29,6 +29,7 @@ class Entry:
     dtype: str
     role: str
     offset: int = 0
+    frozen: bool = False  # nothing steps it
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:

@@ -64,8 +64,11 @@ class Tensors:
         """Adds the correction to the gradients, where the daemon asks for it."""
         return gradients
 
-    def shift(self) -> None:
-        """Adds the correction to the parameters, where the daemon asks for it; after each step."""
+    def shift(self, taken: Optional[bool] = None) -> int:
+        """How many steps of the optimizer were taken since the last call: what `taken` says, else
+        what the optimizers count, else one. Adds the correction to the parameters for each of them,
+        where the daemon asks for it."""
+        raise NotImplementedError
 
     def batch(self, segment: Segment, count: int) -> Any:
         """The first numbers of the region `batch`."""

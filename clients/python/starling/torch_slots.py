@@ -190,7 +190,8 @@ def _entry(name: str, tensor: torch.Tensor, role: str) -> Entry:
         raise TypeError(f"tensor {name} is {tensor.dtype}, {tensor.layout} on {tensor.device}; "
                         "allowed are dense tensors of real numbers. Name it in local=[...] to keep "
                         "it out of the exchange")
-    return Entry(name, tuple(tensor.shape), wire, role)
+    return Entry(name, tuple(tensor.shape), wire, role,
+                 frozen=role == "averaged" and not tensor.requires_grad)
 
 
 def _layout(tensor: torch.Tensor) -> Tuple[Any, ...]:

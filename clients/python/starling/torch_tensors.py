@@ -89,8 +89,8 @@ class TorchTensors(Tensors):
                 slot.tracked = slot.gradient if slot.aliased else None
         if any(slot.local().device.type == "cuda" for slot in self._slots):
             self._streams.lock(segment)
-        if "gradient" in segment.regions:
-            self._optimizers.before_steps(self._averaged, self._before_optimizer)
+        self._optimizers.watch_steps(
+            self._averaged, self._before_optimizer if "gradient" in segment.regions else None)
 
     def collect(self) -> None:
         """Brings the segment up to date with what does not alias it."""
@@ -165,11 +165,16 @@ class TorchTensors(Tensors):
                 total.add_(gradient.detach(), alpha=self._tracked_share)
         return gradients
 
-    def shift(self) -> None:
-        if self.shifts:
-            for slot in self._averaged:
+    def shift(self, taken: Optional[bool] = None) -> int:
+        counts = self._optimizers.take_counts()
+        if taken is not None:
+            counts = [int(taken)] * len(counts)
+        steps = max(counts) if counts else int(taken is not False)
+        if self.shifts and steps > 0:
+            for slot, times in self._optimizers.by_count(self._averaged, counts or [steps]):
                 assert slot.added is not None
-                slot.local().add_(slot.added)
+                slot.local().add_(slot.added, alpha=times)
+        return steps
 
     def batch(self, segment: Segment, count: int) -> torch.Tensor:
         """The first numbers of the region `batch`, as i64, which indexes tensors."""

@@ -1,0 +1,82 @@
+#include "daemon/attach/loop_watch.h"
+
+#include <fmt/format.h>
+
+namespace starling::daemon {
+
+void LoopWatch::begin(const Hello& hello, const TensorTable& table, bool is_corrected) {
+  *this = {};
+  optimizer_ = hello.optimizer;
+  is_corrected_ = is_corrected;
+  std::size_t begin = 0;
+  for (const TrainerTensor& tensor : table.tensors()) {
+    if (!tensor.is_exchanged()) continue;
+    const std::size_t end = begin + tensor.numbers;
+    if (tensor.role == TensorRole::averaged)
+      tensors_.push_back({begin, end, tensor.name, tensor.is_frozen});
+    begin = end;
+  }
+}
+
+LoopWatch::Finding LoopWatch::end(const TrainerAnswer& answer, std::size_t count) {
+  const std::uint64_t steps = answer.steps.value_or(count);
+  const bool is_new_loss = answer.loss && loss_ && *answer.loss != *loss_;
+  loss_ = answer.loss;
+  const Fault fault = fault_of(answer, steps, is_new_loss);
+  if (fault != fault_) rounds_ = 0, steps_ = 0;
+  fault_ = fault;
+  ++rounds_;
+  steps_ += count;
+  Finding finding;
+  if (fault == Fault::none && steps > 0 && has_moved_) finding.note = note_on_tensors();
+  const bool is_early = fault == Fault::no_step && steps_ < kStepsLeast;
+  if (fault != Fault::none && !is_early) finding.fault = text_of(fault);
+  finding.is_lasting = fault != Fault::none && rounds_ >= kRoundsLimit &&
+                       (fault != Fault::no_step || steps_ >= kStepsLimit);
+  has_moved_ = false;
+  next_ = 0;
+  return finding;
+}
+
+// A loop whose loss stays the same may have come to its end, and one of rate 0 moves nothing.
+LoopWatch::Fault LoopWatch::fault_of(const TrainerAnswer& answer, std::uint64_t steps,
+                                     bool is_new_loss) const {
+  if (steps == 0 && answer.left_out > 0) return Fault::none;
+  if (steps == 0 && has_moved_) return is_corrected_ ? Fault::elsewhere : Fault::none;
+  if (steps == 0) return Fault::no_step;
+  const bool is_still = !has_moved_ && is_new_loss && answer.learning_rate != 0;
+  return is_still ? Fault::still : Fault::none;
+}
+
+std::string LoopWatch::text_of(Fault fault) const {
+  if (fault == Fault::no_step)
+    return fmt::format(
+        "the optimizer that was handed over ({}) takes no step: optimizer.step() is missing, or a "
+        "copy of the model is trained",
+        optimizer_);
+  if (fault == Fault::elsewhere)
+    return fmt::format(
+        "the tensors move, but not by the optimizer that was handed over ({}), whose steps are "
+        "corrected",
+        optimizer_);
+  return fmt::format(
+      "steps are taken and the loss changes, but no tensor that was attached moves ({}{}): a copy "
+      "of the model is trained",
+      tensors_.empty() ? "" : tensors_.front().name, tensors_.size() > 1 ? ", …" : "");
+}
+
+// What has not moved in the first rounds with steps; once.
+std::string LoopWatch::note_on_tensors() {
+  if (!is_naming() || ++tensor_rounds_ < kTensorRounds) return {};
+  std::string names;
+  std::size_t still = 0;
+  for (const Watched& tensor : tensors_)
+    if (!tensor.has_moved && ++still <= kNamedLimit) names += (still > 1 ? ", " : "") + tensor.name;
+  if (still == 0) return {};
+  return fmt::format(
+      "{} of {} tensors have not moved in {} rounds of steps ({}{}): they were copied or replaced "
+      "after attach, no optimizer steps them, or the loss does not depend on them",
+      still, tensors_.size(), kTensorRounds, names, still > kNamedLimit ? ", …" : "");
+}
+
+}  // namespace starling::daemon
