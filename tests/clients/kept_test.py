@@ -48,6 +48,30 @@ def adam_after(steps):
     return model, optimizer
 
 
+def warm_up(count):
+    return min(1, (count + 1) / 4) * (1 + math.cos(math.pi * count / 40)) / 2
+
+
+SCHEDULES = {
+    "one cycle": lambda o: torch.optim.lr_scheduler.OneCycleLR(o, max_lr=0.1, total_steps=40),
+    "cosine": lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, T_max=40),
+    "cosine with warm-up": lambda o: torch.optim.lr_scheduler.LambdaLR(o, warm_up),
+    "plateau": lambda o: torch.optim.lr_scheduler.ReduceLROnPlateau(o, patience=2)}
+
+
+def step_schedule(optimizer, schedule):
+    """At a measure that never falls."""
+    optimizer.step()
+    if isinstance(schedule, torch.optim.lr_scheduler.ReduceLROnPlateau):
+        schedule.step(1.0)
+    else:
+        schedule.step()
+
+
+def rates(optimizer):
+    return [(group["lr"], group.get("betas")) for group in optimizer.param_groups]
+
+
 def moments(optimizer):
     return [state["exp_avg"].tolist() for state in optimizer.state.values()]
 
@@ -126,6 +150,48 @@ class Keeping(unittest.TestCase):
         self.assertEqual(moments(other), moments(donor))
         self.assertEqual((other.param_groups[0]["lr"], counter.count), (0.5, 0))
         self.assertTrue(torch.equal(torch.get_rng_state(), numbers))
+
+    def test_a_newcomer_takes_the_schedule_of_its_donor_and_steps_at_its_rate(self):
+        for schedule in SCHEDULES.values():
+            _, donor = adam_after(0)
+            kept = schedule(donor)
+            for _ in range(7):
+                step_schedule(donor, kept)
+            descriptor = Keeper([donor], [Counter(7), kept]).save()
+            _, other = adam_after(0)
+            counter, taken = Counter(), schedule(other)
+            Keeper([other], [counter, taken]).load(descriptor, own=False)
+            os.close(descriptor)
+            self.assertEqual(counter.count, 0)
+            for _ in range(20):
+                self.assertEqual(rates(other), rates(donor))
+                step_schedule(donor, kept)
+                step_schedule(other, taken)
+
+    def test_a_schedule_of_rounds_has_the_rate_of_the_others_whenever_a_trainer_begins(self):
+        for name, schedule in SCHEDULES.items():
+            if name == "plateau":  # follows a measure, and no count
+                continue
+            seen = {}
+            for first in (1, 9):
+                seen[first] = []
+
+                def script(daemon, first=first):
+                    trainer = daemon.accept()
+                    trainer.welcome()
+                    for number in range(first, 20):
+                        trainer.step(round=number)
+                        trainer.done()
+                    trainer.end()
+                model, optimizer = adam_after(0)
+                scheduler = schedule(optimizer)
+                daemon, swarm = attached(script, model, optimizer)
+                with daemon:
+                    while swarm.is_running:
+                        swarm.schedule(scheduler)
+                        seen[first].append((swarm.round, rates(optimizer)))
+                        swarm.step()
+            self.assertEqual(seen[1][8:], seen[9], name)
 
     def test_a_state_of_another_optimizer_is_refused(self):
         _, optimizer = adam_after(1)

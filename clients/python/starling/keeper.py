@@ -3,6 +3,7 @@ objects with state_dict() and load_state_dict()."""
 from __future__ import annotations
 
 import fcntl
+import math
 import mmap
 import os
 import sys
@@ -42,8 +43,9 @@ class Keeper:
 
     def load(self, descriptor: int, own: bool) -> None:
         """Takes the state in the file: all of it if a trainer of this node saved it, else that of
-        the optimizer, for random numbers and data are each node's own. The tensors alias a private
-        copy, of which a page is made when it is written. Raises ValueError."""
+        the optimizer and of schedules of learning rates, for the rest is each node's own. The
+        tensors alias a private copy, of which a page is made when it is written. Raises
+        ValueError."""
         size = os.fstat(descriptor).st_size
         memory = mmap.mmap(descriptor, size, flags=mmap.MAP_PRIVATE,
                            prot=mmap.PROT_READ | mmap.PROT_WRITE)
@@ -83,25 +85,36 @@ class Keeper:
         if len(saved) != len(self._optimizers):
             raise ValueError(f"{len(saved)} optimizers were saved; this trainer has "
                              f"{len(self._optimizers)}")
-        for optimizer, of_one in zip(self._optimizers, saved):
-            self._take_optimizer(optimizer, of_one, own)
-        if not own:
-            return
         if len(state["objects"]) != len(self._objects):
             raise ValueError(f"{len(state['objects'])} objects were kept; this trainer keeps "
                              f"{len(self._objects)}")
+        schedules = [kept for kept in self._objects if _is_schedule(kept)]
+        for optimizer, of_one in zip(self._optimizers, saved):
+            self._take_optimizer(optimizer, of_one, own or bool(schedules))
         for kept, of_one in zip(self._objects, state["objects"]):
-            kept.load_state_dict(of_one)
+            if own or kept in schedules:
+                kept.load_state_dict(of_one)
         torch = sys.modules.get("torch")
-        if torch is not None and "random" in state:
+        if own and torch is not None and "random" in state:
             torch.set_rng_state(state["random"])
 
-    def _take_optimizer(self, optimizer: Any, saved: Dict[str, Any], own: bool) -> None:
-        # The learning rate and its like are the script's, not those of the state.
+    def _take_optimizer(self, optimizer: Any, saved: Dict[str, Any], with_rates: bool) -> None:
+        """Without rates, the learning rate and its like stay those of the script."""
         groups = optimizer.state_dict()["param_groups"]
         sizes = [[len(group["params"]) for group in side]
                  for side in (groups, saved["param_groups"])]
         if sizes[0] != sizes[1]:
             raise ValueError("the optimizer has other parameters than the one that was saved")
         self._check_moments(optimizer, saved["state"])
-        optimizer.load_state_dict(saved if own else {**saved, "param_groups": groups})
+        for group in saved["param_groups"]:
+            if not math.isfinite(float(group["lr"])):
+                raise ValueError(f"the learning rate is {group['lr']}")
+        optimizer.load_state_dict(saved if with_rates else {**saved, "param_groups": groups})
+
+
+def _is_schedule(kept: Any) -> bool:
+    """Of learning rates, as PyTorch has them: what a newcomer takes of its donor."""
+    schedules = sys.modules.get("torch.optim.lr_scheduler")
+    return schedules is not None and isinstance(
+        kept, (getattr(schedules, "LRScheduler", schedules._LRScheduler),
+               schedules.ReduceLROnPlateau))

@@ -9,6 +9,7 @@ import json
 import math
 import struct
 import sys
+import types
 from typing import Any, Dict, List
 
 FORMAT = "starling.kept 1"
@@ -62,7 +63,8 @@ def decode(memory: Any) -> Any:
 
 
 def _plain(value: Any, tensors: List[Any], where: str) -> Any:
-    """`value` as JSON has it; what JSON lacks is an object of one key."""
+    """`value` as JSON has it; what JSON lacks is an object of one key. Functions in a dictionary,
+    as of OneCycleLR, are left out."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -73,7 +75,8 @@ def _plain(value: Any, tensors: List[Any], where: str) -> Any:
         return {"tuple": [_plain(item, tensors, f"{where}[{k}]") for k, item in enumerate(value)]}
     if isinstance(value, dict):
         return {"dict": [[_plain(key, tensors, where), _plain(item, tensors, f"{where}[{key!r}]")]
-                         for key, item in value.items()]}
+                         for key, item in value.items()
+                         if not isinstance(item, (types.FunctionType, types.MethodType))]}
     return _tensor(value, tensors, where)
 
 
