@@ -120,7 +120,8 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     if (moves && !to.end.empty()) optim::axpy(count, c, to.end);
     optim::Report report;
     report.loss = loss_;
-    if (!port_->is_interrupted()) report.refusal = std::move(reason);
+    const bool has_left = port_->status().state == TrainerStatus::State::closed;
+    if (!port_->is_interrupted() && !has_left) report.refusal = std::move(reason);
     report.is_cured_by_rate = false;
     report.learning_rate = rate;
     report.steps = 0;

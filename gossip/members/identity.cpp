@@ -33,7 +33,9 @@ Identity::Identity(const Options& options, Time now)
                    .http = options.http,
                    .incarnation = options.incarnation,
                    .agreement = agreement_of(agreed(options)),
-                   .role = options.role}),
+                   .role = options.role,
+                   .certificate = options.credentials ? encode(options.credentials->certificate)
+                                                      : std::string()}),
       is_accepted_(options.seeds.empty()) {}
 
 bool Identity::is_credible(Time now, const Member& member) const {

@@ -76,6 +76,7 @@ void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox
     means.set_model(stats.sketch, stats.norm);
     run_.norm = std::isfinite(stats.norm) ? stats.norm : 0;
     progress_.distance = means.own_distance();
+    drift_.look(run_.round, progress_.distance);
   }
   progress_.round = run_.round;
   progress_.time_s = elapsed_s(now);

@@ -10,6 +10,7 @@
 #include "gossip/checkpoint.h"
 #include "gossip/edges/fleet_means.h"
 #include "gossip/io.h"
+#include "gossip/node/drift_watch.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 #include "gossip/status.h"
@@ -51,6 +52,7 @@ class Course {
 
   const RunStatus& run() const { return run_; }
   std::optional<double> consensus_distance() const { return progress_.distance; }
+  std::string drift() const { return drift_.warning(); }  // empty: none
   Duration compute() const { return compute_; }
   Duration evaluation() const { return evaluation_; }  // of that
   Duration mix() const { return mix_; }
@@ -67,6 +69,7 @@ class Course {
   std::optional<double> epsilon_;
   RunStatus run_;
   Progress progress_;
+  DriftWatch drift_;
   Duration compute_{}, evaluation_{}, mix_{}, lived_{};
   double before_s_ = 0;  // of training, in earlier lives
   Time begun_at_{};      // in this one

@@ -316,11 +316,13 @@ std::vector<std::string> Node::warnings(Time now) const {
   add(parts.strays.warnings(now));
   add(parts.agreement.warnings());
   add(parts.links.refusals());
-  const std::string& no_masks = parts.training.masks().reason();
-  if (parts.phase() == Phase::training && !no_masks.empty()) warnings.push_back(no_masks);
+  if (parts.phase() == Phase::training)
+    add({parts.training.masks().reason(), parts.training.course().drift(),
+         parts.fleet.warning(now)});
   for (const auto& [kind, count] : parts.outbox.unsendable())
     warnings.push_back(fmt::format(
         "{} {} messages were beyond a limit of the protocol and not sent", count, kind));
+  std::erase(warnings, "");
   return warnings;
 }
 

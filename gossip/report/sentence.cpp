@@ -11,6 +11,8 @@ namespace {
 
 // A loss that changed by less than this part is level.
 constexpr double kLevel = 0.005;
+// Models farther from their mean, relative to it, are apart: the number says nothing more.
+constexpr double kApart = 10;
 // How long a death is news.
 constexpr Duration kNews = std::chrono::minutes(10);
 constexpr std::size_t kNamesShown = 4;
@@ -80,9 +82,10 @@ std::string who(const Status& status) {
   return text;
 }
 
-std::string_view trend(std::optional<double> change) {
-  if (!change) return "";
-  return *change < -kLevel ? " falling" : *change > kLevel ? " rising" : " level";
+std::string loss_text(double loss, std::optional<double> change) {
+  if (!change) return fmt::format("loss {:.4g}", loss);
+  if (std::abs(*change) <= kLevel) return fmt::format("loss level at {:.4g}", loss);
+  return fmt::format("loss {:.4g} {}", loss, *change < 0 ? "falling" : "rising");
 }
 
 std::string percent(double part) {
@@ -98,17 +101,18 @@ std::string duration(double seconds) {
 std::vector<std::string> clauses(const Status& status) {
   std::vector<std::string> clauses = {who(status)};
   if (const auto& loss = spread(status, Quantity::loss))
-    clauses.push_back(fmt::format("loss {:.4g}{}", loss->mean,
-                                  count_in(status.members, Phase::training) > 0
-                                      ? trend(status.fleet.loss_change)
-                                      : std::string_view()));
+    clauses.push_back(loss_text(loss->mean, count_in(status.members, Phase::training) > 0
+                                                ? status.fleet.loss_change
+                                                : std::nullopt));
   if (const auto& accuracy = spread(status, Quantity::accuracy))
     clauses.push_back(fmt::format("accuracy {:.1f} %", 100 * accuracy->mean));
   const bool has_ended = status.run.end.model.hash != 0;
   if (status.fleet.distance && !has_ended && !status.is_alone && status.alone.empty() &&
       !is_idle(status) && count_present(agreeing(status)) > 1)
     clauses.push_back(
-        fmt::format("models within {} of their mean", percent(*status.fleet.distance)));
+        *status.fleet.distance > kApart
+            ? "models apart"
+            : fmt::format("models within {} of their mean", percent(*status.fleet.distance)));
   if (has_ended)
     clauses.push_back("one model, " + to_text(status.run.end.model));
   else if (status.run.end.remaining_s)

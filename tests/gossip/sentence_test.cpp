@@ -63,6 +63,12 @@ TEST_CASE("A fleet that trains is one sentence") {
         "done in about 4 min");
 }
 
+TEST_CASE("Models that are more than ten times as far apart as they are long are apart") {
+  Status status = fleet_of(4);
+  status.fleet.distance = 1.3e14;
+  CHECK(said(status) == "4 nodes train, models apart");
+}
+
 TEST_CASE("Relays are not among those who train") {
   Status status = fleet_of(3);
   status.members.front().member.change([](Member& member) { member.role = Role::relay; });
@@ -106,7 +112,7 @@ TEST_CASE("Who died or does not answer comes before all else") {
 TEST_CASE("The trend of the loss follows from its change") {
   Status status = fleet_of(2);
   set_loss(status, 1.0, -0.0001);
-  CHECK(said(status) == "2 nodes train, loss 1 level");
+  CHECK(said(status) == "2 nodes train, loss level at 1");
   Status paused = fleet_of(0, 0, 0, 2);
   set_loss(paused, 1.0, -0.5);
   CHECK(said(paused) == "all 2 nodes are paused, loss 1");
