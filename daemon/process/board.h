@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/thinned.h"
+#include "daemon/process/cores.h"
 #include "daemon/process/descriptors.h"
 #include "daemon/process/event_log.h"
 #include "daemon/process/on_demand.h"
@@ -41,6 +42,7 @@ struct Snapshot {
   gossip::Status status;
   std::optional<TrainerStatus> trainer = {};  // if the user's own trainer has the model
   Descriptors descriptors = {};
+  Cores cores = {};
   SecurityStatus security = {};
 };
 

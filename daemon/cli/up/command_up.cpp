@@ -29,6 +29,7 @@
 #include "daemon/cli/up/next_commands.h"
 #include "daemon/cli/up/node_warnings.h"
 #include "daemon/cli/up/verdict.h"
+#include "daemon/process/cores.h"
 #include "daemon/process/log.h"
 #include "daemon/process/model_file.h"
 #include "daemon/process/notices.h"
@@ -384,6 +385,14 @@ void introduce(const Plan& plan) {
   std::fflush(stdout);
 }
 
+void share_cores_of_trainers(std::size_t trainers, bool quiet) {
+  const auto threads = share_cores(trainers);
+  if (!threads || quiet) return;
+  say("Each trainer computes with {} thread{} (OMP_NUM_THREADS)", *threads,
+      *threads == 1 ? "" : "s");
+  std::fflush(stdout);
+}
+
 // What can be done with the nodes that run.
 void introduce(Fleet& fleet, const FleetOptions& options) {
   say("Watch any of them: {}", how_to_ask(fleet));
@@ -411,8 +420,8 @@ Outcome<int> run_fleet(const CommandLine& line, const Plan& plan) {
     say("The nodes end; with --keep they stay for a look from a second terminal.");
   fmt::print(stderr, "{}", fleet->stop());
   if (!as_json) tell_trainers(*fleet);
-  return keep_model(*fleet, line.value("output").value_or(kModelPath),
-                    plan.config.learner.data.source, as_json, code);
+  return keep_model(*fleet, line.value("output").value_or(kModelPath), plan.config.learner.data,
+                    as_json, code);
 }
 
 Outcome<int> run_up(const CommandLine& given) {
@@ -425,6 +434,7 @@ Outcome<int> run_up(const CommandLine& given) {
   }
   TRY(const Plan plan, make_plan(line));
   if (!line.has("json")) introduce(plan);
+  if (plan.fleet.has_trainers) share_cores_of_trainers(plan.fleet.nodes, line.has("json"));
   is_started = true;
   std::signal(SIGPIPE, [](int) { interrupted = true; });
   return run_fleet(line, plan);
