@@ -360,15 +360,22 @@ void tell_trainers(const Fleet& fleet) {
     say("The trainers of {} nodes more wrote other lines.", last.size() - kTrainersTold);
 }
 
+// What `starling evaluate` is to be given; drawn data need no name.
+std::string held_out(const models::DataOptions& data) {
+  if (!data.test_path.empty()) return data.test_path;
+  return data.source == models::Source::libsvm ? "FILE" : data.path;
+}
+
 // Gives the exit code, `code` unless the model is lost.
-Outcome<int> keep_model(const Fleet& fleet, const std::string& path, models::Source source,
-                        bool quiet, int code) {
+Outcome<int> keep_model(const Fleet& fleet, const std::string& path,
+                        const models::DataOptions& data, bool quiet, int code) {
   if (fleet.model().empty()) return code;
   TRY_DO(write_output(fleet.model(), path));
-  const std::string use = fleet.has_trainers() ? fmt::format(": {}", kHowToLoad)
-                          : source == models::Source::csv
-                              ? fmt::format("; predict with it: starling predict {} FILE.csv", path)
-                              : "";
+  std::string use = fmt::format("; predict with it: starling predict {} FILE.csv", path);
+  if (fleet.has_trainers())
+    use = fmt::format(": {}", kHowToLoad);
+  else if (data.source != models::Source::csv)
+    use = fmt::format("; what it takes for what: starling evaluate {} {}", path, held_out(data));
   if (!quiet) say("Model in {}{}", path, use);
   return code;
 }
