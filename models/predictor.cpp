@@ -16,6 +16,7 @@ constexpr std::size_t kBlockRows = 256;
 // Describes words that no founder saw.
 std::vector<std::string> unknown_words(const Dataset& set, const FeatureMap& map) {
   std::vector<std::string> notes;
+  if (!set.is_table()) return notes;
   const auto& table = std::get<TableFeatures>(set.features);
   for (const auto& column : table.columns) {
     if (column.kind != ColumnKind::words) continue;
@@ -39,33 +40,55 @@ std::vector<std::string> unknown_words(const Dataset& set, const FeatureMap& map
 }  // namespace
 
 Result<Predictor> Predictor::make(TrainedModel model) {
-  if (!model.card.table)
-    return fail(
-        "the model was trained on data.source = {}, and only those trained on tables (csv) "
-        "can predict here",
-        to_string(model.card.source));
   const std::size_t expected = dimension(model.card.shape);
   if (model.parameters.size() != expected)
     return fail("the model has {} parameters, expected {}", model.parameters.size(), expected);
+  const NetworkShape& shape = model.card.shape;
+  const std::size_t classes =
+      shape.loss == Loss::squared ? 0 : std::max<std::size_t>(shape.outputs(), 2);
+  const std::size_t named =
+      model.card.table ? model.card.table->classes.size() : model.card.classes;
+  if (named != classes)
+    return fail("the model has {} outputs, and {} classes, expected {}", shape.outputs(), named,
+                classes);
   return Predictor(std::move(model));
 }
 
+Predictor::Predictor(TrainedModel model) : model_(std::move(model)) {
+  if (card().table)
+    classes_ = card().table->classes;
+  else
+    for (std::size_t c = 0; c < card().classes; ++c) classes_.push_back(fmt::to_string(c));
+}
+
 TableLayout Predictor::layout(bool with_target) const {
+  const Survey& table = *card().table;
   TableLayout layout;
-  for (const ColumnSurvey& column : table().columns)
+  for (const ColumnSurvey& column : table.columns)
     layout.columns.push_back({column.name, column.kind});
-  layout.decimal_comma = table().decimal_comma;
-  layout.missing = table().missing;
-  if (with_target) layout.target = table().target;
-  layout.classifies = table().classifies;
+  layout.decimal_comma = table.decimal_comma;
+  layout.missing = table.missing;
+  if (with_target) layout.target = table.target;
+  layout.classifies = table.classifies;
   return layout;
 }
 
+Result<FeatureMap> Predictor::map_of(const Dataset& set) const {
+  const SampleShape& input = card().shape.input;
+  if (set.is_table() != card().table.has_value())
+    return fail("the model was trained on data.source = {}", to_string(card().source));
+  if (card().table) return FeatureMap::found(set, *card().table);
+  if (const SampleShape seen = input_of(card().kind, set); seen != input)
+    return fail("the model takes {} numbers a row, and the data have {}", to_string(input),
+                to_string(seen));
+  return FeatureMap(set);
+}
+
 Result<Predictions> Predictor::predict(const Dataset& set) const {
-  TRY(const FeatureMap map, FeatureMap::found(set, table()));
-  if (map.width() != model_.card.shape.input.size)
-    return fail("the model takes {} features, and its columns make {}",
-                model_.card.shape.input.size, map.width());
+  TRY(const FeatureMap map, map_of(set));
+  if (map.width() != card().shape.input.size)
+    return fail("the model takes {} features, and its columns make {}", card().shape.input.size,
+                map.width());
   Predictions predictions;
   predictions.notes = unknown_words(set, map);
   Network<double> network(model_.card.shape);
@@ -79,7 +102,7 @@ Result<Predictions> Predictor::predict(const Dataset& set) const {
     decide(network.outputs(model_.parameters, block).data(), rows.size(), predictions);
   }
   predictions.rows = set.rows;
-  if (!table().classifies)
+  if (classes().empty())
     for (double& amount : predictions.amounts)
       amount = map.target_mean() + map.target_unit() * amount;
   return predictions;
@@ -88,7 +111,7 @@ Result<Predictions> Predictor::predict(const Dataset& set) const {
 // The predictions of one block; amounts in the model's scale.
 void Predictor::decide(const double* outputs, std::size_t rows, Predictions& predictions) const {
   const std::size_t count = model_.card.shape.outputs();
-  if (!table().classifies) {
+  if (classes().empty()) {
     predictions.amounts.insert(predictions.amounts.end(), outputs, outputs + rows);
     return;
   }

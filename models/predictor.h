@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "models/data/dataset.h"
 #include "models/data/table_builder.h"
+#include "models/linear/feature_map.h"
 #include "models/nets/model_card.h"
 
 namespace starling::models {
@@ -23,21 +24,24 @@ struct Predictions {
 
 class Predictor {
  public:
-  // Refuses a model that is not of a table, or a wrong number of parameters.
+  // Refuses a wrong number of parameters.
   static Result<Predictor> make(TrainedModel model);
 
-  const Survey& table() const { return *model_.card.table; }
-  const std::vector<std::string>& classes() const { return table().classes; }
-  // The columns that a table must have; with the target, for scores.
+  const ModelCard& card() const { return model_.card; }
+  // Of the outputs, ascending; "0", "1", … where the data have no names. None for amounts.
+  const std::vector<std::string>& classes() const { return classes_; }
+  // The columns that a table must have; with the target, for scores. REQUIRES a model of a table.
   TableLayout layout(bool with_target) const;
-  // For all rows of a table that was read by that layout.
+  // For all rows of a table that was read by that layout, or of other data with the model's inputs.
   Result<Predictions> predict(const Dataset& set) const;
 
  private:
-  explicit Predictor(TrainedModel model) : model_(std::move(model)) {}
+  explicit Predictor(TrainedModel model);
+  Result<FeatureMap> map_of(const Dataset& set) const;
   void decide(const double* outputs, std::size_t rows, Predictions& predictions) const;
 
   TrainedModel model_;
+  std::vector<std::string> classes_;
 };
 
 }  // namespace starling::models

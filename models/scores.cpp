@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "models/data/moments.h"
@@ -59,6 +60,28 @@ void fill_baselines(Scores& scores) {
   scores.baseline_accuracy = static_cast<double>(most) / static_cast<double>(scores.rows);
 }
 
+// The name of a label: data that are no table have numbers.
+std::string name_of(const Dataset& set, std::size_t label) {
+  return set.class_names.empty() ? std::to_string(label) : set.class_names[label];
+}
+
+// The model's class by the label of the set; as many as there are: none.
+std::vector<std::size_t> known_classes(const Dataset& set, std::span<const std::string> classes) {
+  std::vector<std::size_t> known(std::max(set.classes, set.class_names.size()));
+  for (std::size_t label = 0; label < known.size(); ++label)
+    known[label] =
+        static_cast<std::size_t>(std::ranges::find(classes, name_of(set, label)) - classes.begin());
+  return known;
+}
+
+// Keeps the surest.
+void add_mistake(std::vector<Mistake>& mistakes, Mistake mistake) {
+  const auto place = std::ranges::upper_bound(mistakes, mistake.probability, std::greater(),
+                                              &Mistake::probability);
+  mistakes.insert(place, std::move(mistake));
+  if (mistakes.size() > kMistakesTold) mistakes.pop_back();
+}
+
 }  // namespace
 
 Scores score_classes(const Dataset& set, const Predictions& predictions,
@@ -68,17 +91,22 @@ Scores score_classes(const Dataset& set, const Predictions& predictions,
   scores.confusion.assign(classes.size(), std::vector<std::size_t>(classes.size()));
   std::vector<double> second;
   std::vector<bool> is_second;
+  const std::vector<std::size_t> known = known_classes(set, classes);
   std::size_t right = 0;
   for (std::size_t row = 0; row < set.rows; ++row) {
-    const std::string& name = set.class_names[static_cast<std::size_t>(set.labels[row])];
-    const auto found = std::ranges::lower_bound(classes, name);
-    if (found == classes.end() || *found != name) {
-      if (scores.unknown++ == 0) scores.first_unknown = name;
+    const std::size_t truth = known[static_cast<std::size_t>(set.labels[row])];
+    if (truth == classes.size()) {
+      if (scores.unknown++ == 0)
+        scores.first_unknown = name_of(set, static_cast<std::size_t>(set.labels[row]));
       continue;
     }
-    const auto truth = static_cast<std::size_t>(found - classes.begin());
-    ++scores.confusion[truth][predictions.likeliest[row]];
-    right += truth == predictions.likeliest[row] ? 1 : 0;
+    const std::size_t likeliest = predictions.likeliest[row];
+    if (truth != likeliest)
+      add_mistake(scores.surest_mistakes,
+                  {row, classes[truth], classes[likeliest],
+                   predictions.probabilities[row * classes.size() + likeliest]});
+    ++scores.confusion[truth][likeliest];
+    right += truth == likeliest ? 1 : 0;
     if (classes.size() != 2) continue;
     second.push_back(predictions.probabilities[2 * row + 1]);
     is_second.push_back(truth == 1);

@@ -21,6 +21,15 @@ struct ClassScore {
   std::optional<double> recall = {};
 };
 
+// A row that was taken for another class.
+struct Mistake {
+  std::size_t row = 0;  // from 0
+  std::string truth, prediction;
+  double probability = 0;  // of the prediction
+};
+
+inline constexpr std::size_t kMistakesTold = 5;
+
 struct Scores {
   std::size_t rows = 0;
   // Classification.
@@ -35,6 +44,8 @@ struct Scores {
   // Of two classes: how often a row of the second gets a higher probability of it than a row of the
   // first; ties count half. None if one class has no row.
   std::optional<double> area_under_curve;
+  // Those with the highest probability, the highest first.
+  std::vector<Mistake> surest_mistakes;
   // Rows of a class that the model does not know: they count as wrong, and in no class above.
   std::size_t unknown = 0;
   std::string first_unknown;  // the class of the first of them

@@ -20,6 +20,7 @@
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
 #include "daemon/process/core_dumps.h"
+#include "daemon/process/cores.h"
 #include "daemon/process/descriptors.h"
 #include "daemon/process/host_names.h"
 #include "daemon/process/log.h"
@@ -441,6 +442,7 @@ Outcome<int> run_node(const CommandLine& given) {
   TRY(Config config, read_config(settings, std::move(mistakes)));
 
   log::set_up(config.log_level, config.node.name.empty() ? "starling" : config.node.name);
+  if (is_external(config)) share_cores(1);
   Daemon daemon;
   const GivenKeys keys{ticket ? &*ticket : nullptr, line.has("cluster-key") ? &line : nullptr};
   TRY_DO(open(daemon, config, keys, config_json(settings)));

@@ -34,14 +34,20 @@ OnDemand<Model>::Asked Board::ask_model() {
   return model_.ask(wake(), {0ms, 0ms, 0ms}, kModelPatience);
 }
 
-void Board::add(const gossip::Progress& point) {
+void Board::add(const gossip::Progress& point, const gossip::FleetStatus& fleet) {
   const std::lock_guard lock(mutex_);
+  fleet_.add(point, fleet);
   series_.add(point.round, point.is_evaluated(), [&](gossip::Progress& kept) { kept = point; });
 }
 
 std::vector<gossip::Progress> Board::series_from(std::uint64_t round) const {
   const std::lock_guard lock(mutex_);
   return series_.points(round);
+}
+
+std::vector<FleetPoint> Board::fleet_from(std::uint64_t round) const {
+  const std::lock_guard lock(mutex_);
+  return fleet_.points(round);
 }
 
 void Board::add(Time now, const gossip::Event& event) {

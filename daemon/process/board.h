@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "base/thinned.h"
+#include "daemon/process/cores.h"
 #include "daemon/process/descriptors.h"
 #include "daemon/process/event_log.h"
+#include "daemon/process/fleet_series.h"
 #include "daemon/process/on_demand.h"
 #include "daemon/process/security_status.h"
 #include "daemon/process/trace_log.h"
@@ -41,6 +43,7 @@ struct Snapshot {
   gossip::Status status;
   std::optional<TrainerStatus> trainer = {};  // if the user's own trainer has the model
   Descriptors descriptors = {};
+  Cores cores = {};
   SecurityStatus security = {};
 };
 
@@ -83,10 +86,12 @@ class Board {
   // The error says why it is not known yet.
   Result<models::ModelCard> card() const;
 
-  // The convergence series of this node since its start, thinned if it is long.
-  void add(const gossip::Progress& point);
+  // The convergence series of this node since its start, thinned if it is long, and beside it what
+  // the node knew of all nodes.
+  void add(const gossip::Progress& point, const gossip::FleetStatus& fleet = {});
   // The points of `round` and of later rounds, oldest first.
   std::vector<gossip::Progress> series_from(std::uint64_t round) const;
+  std::vector<FleetPoint> fleet_from(std::uint64_t round) const;
 
   void add(Time now, const gossip::Event& event);
   // See EventLog.
@@ -114,6 +119,7 @@ class Board {
   OnDemand<Snapshot> snapshot_{true};
   OnDemand<Model> model_{false};
   Thinned<gossip::Progress> series_;
+  FleetSeries fleet_;
   EventLog events_;
   TraceLog trace_;
   std::vector<Command> commands_;

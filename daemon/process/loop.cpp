@@ -165,6 +165,7 @@ void Loop::publish() {
   snapshot->now = at;
   snapshot->status = node_.status(at);
   snapshot->descriptors = count_descriptors();
+  snapshot->cores = count_cores();
   snapshot->security = transport_.guard().status();
   std::vector<std::string> warnings;
   if (options_.trainer) {

@@ -68,7 +68,7 @@ class Loop {
   void act(gossip::KeepRevocations& what) {
     if (options_.keep_revocations) options_.keep_revocations(what.list);
   }
-  void act(gossip::Progress& progress) { board_.add(progress); }
+  void act(gossip::Progress& progress) { board_.add(progress, node_.fleet(now())); }
   void act(gossip::Span& span) { board_.trace().add(span); }
   void act(const gossip::Event& event) { tell(event); }
   void act(const gossip::EndSteps&) {

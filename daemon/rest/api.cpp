@@ -231,7 +231,8 @@ class Api {
     if (!round || (since && *round < 0))
       return bad_request(fmt::format("since={}: expected a round from 0", *since));
     const std::uint64_t first = static_cast<std::uint64_t>(*round) + 1;
-    return with_etag(request, document(convergence_json(board_->series_from(first))));
+    return with_etag(
+        request, document(convergence_json(board_->series_from(first), board_->fleet_from(first))));
   }
 
   // A stream of server-sent events, or the list of those there are.

@@ -39,7 +39,7 @@ ordered predictions_json(const models::Predictor& predictor,
   ordered list = ordered::array();
   const auto& classes = predictor.classes();
   for (std::size_t row = 0; row < predictions.rows; ++row) {
-    if (!predictor.table().classifies) {
+    if (classes.empty()) {
       list.push_back({{"prediction", predictions.amounts[row]}});
       continue;
     }
@@ -54,6 +54,11 @@ ordered predictions_json(const models::Predictor& predictor,
 
 Result<ordered> predict_json(models::TrainedModel model, const json& body) {
   TRY(const models::Predictor predictor, models::Predictor::make(std::move(model)));
+  if (!predictor.card().table)
+    return fail(
+        "the model was trained on data.source = {}; expected one of a table (csv). starling "
+        "predict answers files of other data",
+        models::to_string(predictor.card().source));
   const auto rows = body.is_object() ? body.find("rows") : body.end();
   if (rows == body.end() || !rows->is_array())
     return fail("expected {{\"rows\": [{{\"COLUMN\": VALUE, ...}}, ...]}}");

@@ -235,6 +235,23 @@ json replaced_json(const topology::Edges& replaced, const std::vector<std::strin
   return edges;
 }
 
+void put_range(json& object, const char* key, const std::optional<gossip::Spread>& spread) {
+  if (!spread || !std::isfinite(spread->mean)) return;
+  json& entry = object[key] = {{"mean", spread->mean}};
+  put(entry, "min", spread->least);
+  put(entry, "max", spread->most);
+}
+
+json fleet_point_json(const FleetPoint& point) {
+  json object = {{"round", point.round}, {"time_s", point.time_s}, {"age_s", point.age_s}};
+  put_range(object, "loss", point.loss);
+  put_range(object, "accuracy", point.accuracy);
+  put_range(object, "bytes_per_s", point.byte_rate);
+  if (point.distance && std::isfinite(*point.distance))
+    object["consensus_distance"] = {{"value", *point.distance}};
+  return object;
+}
+
 }  // namespace
 
 json security_json(const SecurityStatus& security) {
@@ -292,6 +309,10 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
         {"network_wait_s", seconds(status.network_wait)},
         {"mix_s", seconds(status.mix)},
         {"other_s", seconds(status.other)}}},
+      {"cores",
+       {{"usable", snapshot.cores.usable},
+        {"throttled", snapshot.cores.throttled},
+        {"overheated", snapshot.cores.overheated}}},
       {"descriptors",
        {{"used", snapshot.descriptors.used}, {"allowed", snapshot.descriptors.allowed}}},
       {"checkpoint", checkpoint_json(status.checkpoint, snapshot.now)},
@@ -395,10 +416,11 @@ json point_json(const gossip::Progress& point) {
   return object;
 }
 
-json convergence_json(std::span<const gossip::Progress> series) {
-  json points = json::array();
+json convergence_json(std::span<const gossip::Progress> series, std::span<const FleetPoint> fleet) {
+  json points = json::array(), of_fleet = json::array();
   for (const gossip::Progress& point : series) points.push_back(point_json(point));
-  return {{"series", std::move(points)}};
+  for (const FleetPoint& point : fleet) of_fleet.push_back(fleet_point_json(point));
+  return {{"series", std::move(points)}, {"fleet", std::move(of_fleet)}};
 }
 
 json event_json(const LoggedEvent& logged) {

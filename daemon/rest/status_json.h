@@ -33,8 +33,9 @@ nlohmann::json topology_json(const Snapshot& snapshot, const topology::Graph* gr
 std::string topology_dot(const Snapshot& snapshot, const topology::Graph* graph);
 // {round, time_s, loss, …}; what is not known is absent.
 nlohmann::json point_json(const gossip::Progress& point);
-// {"series": […]} by round.
-nlohmann::json convergence_json(std::span<const gossip::Progress> series);
+// {"series": […], "fleet": […]} by round.
+nlohmann::json convergence_json(std::span<const gossip::Progress> series,
+                                std::span<const FleetPoint> fleet = {});
 
 // {sequence, time_s, kind, text}
 nlohmann::json event_json(const LoggedEvent& event);

@@ -284,6 +284,10 @@ State NodeParts::state(Time now) const {
   return is_well ? State::training : State::degraded;
 }
 
+FleetStatus Node::fleet(Time now) const {
+  return parts_->fleet.status(now);
+}
+
 const Roster& Node::members() const {
   return parts_->members;
 }

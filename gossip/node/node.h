@@ -30,6 +30,8 @@ class Node {
   Time deadline() const;
   // The status at `now`. Built anew by every call.
   Status status(Time now) const;
+  // Only the estimates of all nodes in it, without building the rest.
+  FleetStatus fleet(Time now) const;
   const Roster& members() const;
   // Only the warnings of the status, without building the rest.
   std::vector<std::string> warnings(Time now) const;

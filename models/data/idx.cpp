@@ -182,6 +182,15 @@ Result<Data> read_idx(const std::string& path, const std::string& test_path) {
   return data;
 }
 
+Result<Dataset> read_idx_held_out(const std::string& path) {
+  const std::string images = locate(path, "t10k-images-idx3-ubyte");
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(images, error);
+  TRY(Pair pair, is_there ? read_pair(images, locate(path, "t10k-labels-idx1-ubyte"))
+                          : read_training_pair(path));
+  return std::move(pair.set);
+}
+
 Result<Data> reread_idx(const std::string& path, const RowIndices& rows) {
   TRY(Pair pair, read_training_pair(path, &rows));
   Data data;

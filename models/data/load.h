@@ -21,6 +21,10 @@ Result<Data> load(const DataOptions& options);
 Result<Dataset> reread(const DataOptions& options, std::uint64_t train_hash,
                        const std::vector<std::uint32_t>& rows);
 
+// What a trained model is asked about: the rows held out where the source has some, else all.
+// Sparse rows get `columns`, those of the model; what they have beyond is left out.
+Result<Dataset> load_shown(DataOptions options, std::size_t columns);
+
 // ---- The sources, but for csv, each in a .cpp of its name. What is drawn is the same for the same
 // seed, on every machine up to rounding of the mathematical functions.
 
@@ -36,6 +40,8 @@ Data make_reference(const ReferenceOptions& options);
 // t10k- pair complete, each with or without .gz. The t10k- pair is looked for at `test_path` where
 // that is not empty; at `path` it may be missing: then nothing is held out.
 Result<Data> read_idx(const std::string& path, const std::string& test_path);
+// The t10k- pair of such a directory or prefix, or the other one where that is missing.
+Result<Dataset> read_idx_held_out(const std::string& path);
 // Only `train`, and of that only these rows, ascending; train_hash is that of all.
 Result<Data> reread_idx(const std::string& path, const std::vector<std::uint32_t>& rows);
 // Labels are -1 and +1, which become classes 0 and 1, or 0 to k - 1. Reads data.path, and

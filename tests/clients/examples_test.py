@@ -68,6 +68,7 @@ PYTHON = {"mnist_cnn.py": write_mnist, "char_gpt.py": write_plays,
 COMMANDS = [([sys.executable, str(EXAMPLES / name), "--every", "2"], data)
             for name, data in PYTHON.items()]
 COMMANDS += [([*COMMANDS[0][0], "--two-digits", "--batch-norm"], write_mnist),
+             ([*COMMANDS[1][0], "--muon=0.02"], write_plays),
              ([C_LINEAR], write_houses),
              ([sys.executable, str(EXAMPLES / "mnist_ddp.py"), "--batch=4"], write_mnist),
              ([sys.executable, str(EXAMPLES / "mnist_unequal.py"), "--batch=4", "--slow=2"],

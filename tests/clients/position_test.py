@@ -6,6 +6,7 @@
 Exit code 77, and a word, where there is no python3-torch.
 """
 import collections
+import itertools
 import random
 import sys
 import unittest
@@ -28,6 +29,11 @@ def drawn(loader, place, nodes, position, steps, whole=False):
     share = share_of(loader, lambda: (place, nodes), position, 7, whole)
     return [(position.get()[0], number) for _, (batch,) in zip(range(steps), share)
             for number in batch.tolist()]
+
+
+def sizes_of(loader, place, nodes, position, steps, whole):
+    share = share_of(loader, lambda: (place, nodes), position, 7, whole)
+    return [len(batch) for _, (batch,) in zip(range(steps), share)]
 
 
 class Epochs(unittest.TestCase):
@@ -81,6 +87,30 @@ class Epochs(unittest.TestCase):
         self.expect_each_once(seen, 60, 1)
         with self.assertRaisesRegex(ValueError, "needs a DataLoader"):
             next(share_of([1, 2], lambda: (0, 1), Position(), whole=True))
+
+    def test_no_batch_is_smaller_than_the_last_of_the_loader_or_a_share_of_the_whole(self):
+        """The last batch of the loader holds 8, 2 or 3 samples: normalization over a batch needs
+        two. A node joins in the middle of the first epoch, where its donor is."""
+        for count, nodes, whole, drop_last in itertools.product((64, 66, 67), range(1, 6),
+                                                                (False, True), (False, True)):
+            with self.subTest(count=count, nodes=nodes, whole=whole, drop_last=drop_last):
+                loader = loader_of(count, 8, drop_last=drop_last)
+                positions = [Position() for _ in range(nodes + 1)]
+                sizes = []
+                for place, position in enumerate(positions[:nodes]):
+                    sizes += sizes_of(loader, place, nodes, position, 1, whole)
+                positions[nodes].set(*positions[0].get())
+                for place, position in enumerate(positions):
+                    sizes += sizes_of(loader, place, nodes + 1, position, 40, whole)
+                self.assertGreaterEqual(min(sizes), 2)
+                self.assertLessEqual(max(sizes), 8)
+
+    def test_each_node_gets_batches_where_the_batch_of_the_whole_has_two_samples_for_a_few(self):
+        loader = loader_of(60, 4, shuffle=True)
+        seen = [drawn(loader, place, 5, Position(), 13, whole=True) for place in range(5)]
+        self.expect_each_once(sum(seen, []), 60, 1)
+        shares = [sum(epoch == 0 for epoch, _ in items) for items in seen]
+        self.assertEqual(shares, [12] * 5)
 
     def test_what_is_left_of_an_epoch_is_dropped_where_the_loader_drops_it(self):
         loader = loader_of(10, 2, drop_last=True)

@@ -5,8 +5,10 @@
 
 Exit code 77, and a word, where there is no python3-torch.
 """
+import sys
 import unittest
 import warnings
+from pathlib import Path
 
 from torch_support import attached, linear, one_round, take_step, torch
 
@@ -180,6 +182,43 @@ class Corrections(unittest.TestCase):
             adam.step()
         got = self.corrected(lambda p: torch.optim.Adam(p, lr=0.1), steps=3)
         self.assertEqual(got, reference.tolist())
+
+    def test_a_correction_comes_before_the_momentum_and_the_matrix_sign_of_muon(self):
+        """Muon for the matrix and SGD for the rest: each step is that along corrected gradients."""
+        sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "clients/python/examples"))
+        from muon import Muon
+
+        def model_of():
+            model = torch.nn.Linear(2, 2)
+            model.load_state_dict({"weight": torch.eye(2), "bias": torch.zeros(2)})
+            return model, [Muon([model.weight], lr=0.1), torch.optim.SGD([model.bias], lr=1.0)]
+
+        def take_steps(model, optimizers, after, more=0.0):
+            for _ in range(3):
+                model(torch.tensor([[1.0, 3.0]])).sum().backward()
+                model.weight.grad += more * torch.tensor([[10.0, -10.0], [0.0, 5.0]])
+                for optimizer in optimizers:
+                    optimizer.step()
+                    optimizer.zero_grad()
+                after()
+        told = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            told.append((trainer.hello["steps"], trainer.hello["corrects"]))
+            trainer.welcome()
+            trainer.write("weight", [10, -10, 0, 5], "correction")
+            trainer.step(3, corrects=True)
+            trainer.done()
+            trainer.end()
+        model, optimizers = model_of()
+        daemon, swarm = attached(script, model, optimizers)
+        with daemon:
+            take_steps(model, optimizers, swarm.step)
+        reference, theirs = model_of()
+        take_steps(reference, theirs, lambda: None, more=1.0)
+        self.assertEqual(told, [("", True)])
+        self.assertEqual(model.weight.tolist(), reference.weight.tolist())
 
     def test_it_is_added_once_under_a_schedule_made_before(self):
         def halved(optimizer):

@@ -185,7 +185,8 @@ TEST_CASE_FIXTURE(Fixture, "A node that has not started is healthy and not ready
   CHECK(parsed(api(get("/readyz")))["reasons"].size() == 1);
   CHECK(api(get("/v1/status")).status == 503);
   CHECK(code_of(api(get("/v1/status"))) == "starting");
-  CHECK(parsed(api(get("/v1/convergence"))) == json{{"series", json::array()}});
+  CHECK(parsed(api(get("/v1/convergence"))) ==
+        json{{"series", json::array()}, {"fleet", json::array()}});
 }
 
 TEST_CASE_FIXTURE(Fixture, "A node is ready when it trains or has finished") {
@@ -242,6 +243,24 @@ TEST_CASE_FIXTURE(Fixture, "The series begins above the round asked for") {
   CHECK(parsed(api(get("/v1/convergence", "since=9223372036854775807")))["series"].empty());
   for (const char* query : {"since=", "since=-1", "since=1.5", "since=99999999999999999999"})
     CHECK(api(get("/v1/convergence", query)).status == 400);
+}
+
+TEST_CASE_FIXTURE(Fixture, "What was known of all nodes stands beside the series of the node") {
+  gossip::FleetStatus fleet;
+  fleet.extremes_age = from_seconds(3);
+  for (std::uint64_t round = 0; round <= 10; ++round) {
+    gossip::Progress point = example_point(round);
+    point.time_s = static_cast<double>(round);
+    fleet.spreads[0] = gossip::Spread{.mean = 0.5 + point.time_s, .least = 0.25, .most = 20};
+    board.add(point, fleet);
+  }
+  const json known = parsed(api(get("/v1/convergence")))["fleet"];
+  CHECK(known.size() == 6);  // every two seconds
+  CHECK(known[5] == json{{"round", 10},
+                         {"time_s", 10.0},
+                         {"age_s", 3.0},
+                         {"loss", {{"mean", 10.5}, {"min", 0.25}, {"max", 20.0}}}});
+  CHECK(parsed(api(get("/v1/convergence", "since=7")))["fleet"].size() == 2);
 }
 
 TEST_CASE_FIXTURE(Fixture, "Commands are left on the board") {

@@ -32,6 +32,7 @@ json status_of(const std::string& state, std::uint64_t round) {
           {"run", {{"round", round}, {"steps", round}}},
           {"time", {{"compute_s", 1.0}, {"wait_s", 1.0}}},
           {"descriptors", {{"used", 37}, {"allowed", 1024}}},
+          {"cores", {{"usable", 1.5}, {"throttled", 7}, {"overheated", 2}}},
           {"rejected", json::object()},
           {"rejected_messages", json::object()}};
 }
@@ -106,7 +107,7 @@ TEST_CASE("A node that is well gives no finding that asks for anything") {
     CHECK(finding.severity == Severity::ok);
     CHECK(finding.advice.empty());
   }
-  CHECK(diagnose(well()).size() == 11);
+  CHECK(diagnose(well()).size() == 12);
 }
 
 TEST_CASE("A node that cannot be asked gives that finding and no other") {
@@ -282,6 +283,15 @@ TEST_CASE("Clock and disk and memory and descriptors are held against their limi
   finds(diagnose(seen), Severity::warn, "files", "1000 descriptors of 1024, 128 for HTTP");
   seen.status.document["descriptors"] = {{"used", 42}, {"allowed", 80}};
   finds(diagnose(seen), Severity::warn, "files", "42 descriptors of 80, 10 for HTTP");
+}
+
+TEST_CASE("A node that is kept from its processors between two looks is told") {
+  SeenNode seen = well();
+  seen.later.document["cores"]["throttled"] = 16;
+  finds(diagnose(seen), Severity::warn, "cores", "the time of 1.5 cores in 9 periods");
+  seen = well();
+  seen.later.document["cores"]["overheated"] = 3;
+  finds(diagnose(seen), Severity::warn, "cores", "heat");
 }
 
 TEST_CASE("A reason that others wait says where to look") {

@@ -44,9 +44,10 @@ bool holds_null(const json& document) {
 
 TEST_CASE("The status has the names of the interface") {
   const json status = status_json(example_snapshot(), 1.0 / 3, 0.25);
-  CHECK(names_of(status) == Names{"checkpoint", "consensus", "descriptors", "members", "node",
-                                  "rejected", "rejected_messages", "run", "security", "summary",
-                                  "time", "topology", "traffic"});
+  CHECK(names_of(status) == Names{"checkpoint", "consensus", "cores", "descriptors", "members",
+                                  "node", "rejected", "rejected_messages", "run", "security",
+                                  "summary", "time", "topology", "traffic"});
+  CHECK(names_of(status["cores"]) == Names{"overheated", "throttled", "usable"});
   CHECK(names_of(status["descriptors"]) == Names{"allowed", "used"});
   CHECK(names_of(status["node"]) ==
         Names{"id", "incarnation", "name", "reasons", "state", "uptime_s", "version", "warnings"});

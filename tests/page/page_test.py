@@ -29,7 +29,7 @@ def text(selector):
 
 def shows_what_nodes_say(browser):
     browser.wait_for(f"{text('#sentence')}.includes('train')")
-    browser.wait_for(f"{text('#fleet')}.endsWith(' · this node ends at 1,000,000 rounds')")
+    browser.wait_for(f"{text('#fleet')}.endsWith(' of 1000000 rounds')")
     browser.wait_for("document.querySelectorAll('#rows tr').length === 3")
     browser.wait_for("document.querySelectorAll('.chart:not([hidden]) canvas').length >= 3")
     browser.wait_for(f"/[0-9]/.test({text('.curve .value')})")
@@ -131,28 +131,27 @@ def shows_pauses_and_deaths(browser, nodes):
     assert time.monotonic() - told < 10, "the page shows a dead node long after /v1/members does"
 
 
-# At second 16 of the page, between its 10 and 20, the series is at its second 112, between 100 and
-# 120; the extremes of that answer are four seconds older. Answers after the last point stand there.
-FLEET_SERIES = """(async () => {
-    const { FleetSeries } = await import('/page/fleet_series.js');
-    const fleet = new FleetSeries();
-    fleet.hearSeries(10, 100);
-    fleet.hearSeries(20, 120);
-    const said = (value) => ({ age_s: 4, loss: { mean: value, max: value } });
-    fleet.add(9, said(1));
-    fleet.add(16, said(2));
-    for (let k = 0; k < 5; ++k) fleet.add(30 + k, said(3 + k));
-    const of = (areExtremes, pick) => fleet.values((document) => document.loss[pick], areExtremes)
+# The extremes of a point are four seconds older; what is no later than the one before replaces it.
+FLEET_VALUES = """import('/page/fleet_series.js').then(({ fleetValues }) => {
+    const points = [[9, 1], [16, 2], [20, 3], [20, 4]].map(([time_s, value]) =>
+      ({ time_s, age_s: 4, loss: { mean: value, max: value } }));
+    const of = (areExtremes, pick) => fleetValues(points, (point) => point.loss[pick], areExtremes)
       .map(({ time_s, value }) => [time_s, value]);
-    return { mean: of(false, 'mean'), max: of(true, 'max'), answers: fleet.answers.length };
-})()"""
+    return { mean: of(false, 'mean'), max: of(true, 'max') }; })"""
 
 
 def draws_extremes_at_their_age(browser):
-    found = browser.value(FLEET_SERIES)
-    assert found["mean"] == [[99, 1], [112, 2], [120, 7]], found
-    assert found["max"] == [[95, 1], [104, 2], [120, 7]], found
-    assert found["answers"] == 4, found
+    found = browser.value(FLEET_VALUES)
+    assert found["mean"] == [[9, 1], [16, 2], [20, 4]], found
+    assert found["max"] == [[5, 1], [12, 2], [16, 4]], found
+
+
+def draws_what_was_before_it_was_opened(browser, nodes):
+    """The mean and the band of all nodes, and says what the band is."""
+    known = nodes[0].get("/v1/convergence")["fleet"]
+    assert known[0]["time_s"] < known[-1]["time_s"], known
+    browser.wait_for(f"{text('.chart .curves')}.includes('smallest to largest')")
+    browser.wait_for(f"{text('#splits h3')}.startsWith('In the last ')")
 
 
 # Two rounds a millisecond apart, and a band whose mean rises between two of its answers.
@@ -259,6 +258,7 @@ def main():
         is_used_by_keyboard(browser)
         answers_clicks(browser)
         draws_extremes_at_their_age(browser)
+        draws_what_was_before_it_was_opened(browser, nodes)
         draws_rates_and_bands_smoothly(browser)
         begins_with_round_zero(browser, nodes[0])
         shows_pauses_and_deaths(browser, nodes)

@@ -160,6 +160,36 @@ TEST_CASE("A model goes on from its file and answers rows over REST") {
   CHECK(std::abs(difference) < 1e-5);
 }
 
+TEST_CASE("A model of images or of sparse rows is evaluated on data of its kind") {
+  const auto evaluated = [](const std::string& learning, const std::string& data) {
+    const std::string model = temporary_file("kinds.safetensors", "");
+    const testing::Outcome trained =
+        run(fmt::format("up -n 2 --listen.http=127.0.0.1:0 --stop.rounds=60 --output {} {} {}",
+                        model, learning, data));
+    CAPTURE(trained.err);
+    REQUIRE(trained.exit_code == 0);
+    const testing::Outcome scored = run(fmt::format("evaluate {} {} --json", model, data));
+    CAPTURE(scored.err);
+    REQUIRE(scored.exit_code == 0);
+    const testing::Outcome said = run(fmt::format("predict {} {}", model, data));
+    auto scores = nlohmann::json::parse(scored.out);
+    CHECK(fields_of(said.out).size() == scores["rows"].get<std::size_t>() + 1);
+    return scores;
+  };
+  const auto images = evaluated("--model.kind=net --model.layers=conv:4:5,pool:4",
+                                "--data.source=digits --data.samples=300");
+  CHECK(images["rows"] == 60);  // those held out
+  CHECK(images["confusion"].size() == 10);
+  CHECK(images["accuracy"].get<double>() > images["baseline_accuracy"].get<double>());
+  std::string lines;
+  for (int i = 0; i < 200; ++i) lines += i % 2 ? "+1 1:1 3:0.5\n" : "-1 2:1\n";
+  const auto sparse =
+      evaluated("", "--data.source=libsvm --data.path=" + temporary_file("rows.libsvm", lines));
+  CHECK(sparse["rows"] == 200);
+  CHECK(sparse["accuracy"] == 1.0);
+  CHECK(sparse["surest_mistakes"].empty());
+}
+
 TEST_CASE("Tables that a model cannot predict are refused with what is wrong") {
   const std::string model = train("refusals", table(100, 1, "two"), "--model.kind=softmax");
   const auto refuses = [&](const std::string& arguments, const std::string& hint) {

@@ -2,7 +2,7 @@
 """A small transformer that learns to spell Shakespeare, on a node or alone.
 
     starling up -n 4 --model.kind=external --trainer "python3 clients/python/examples/char_gpt.py"
-    char_gpt.py --alone 300
+    char_gpt.py --alone 300 --muon 0.02
 
 Each node holds the lines of other speakers. The last tenth of the text is held out.
 """
@@ -19,6 +19,7 @@ from torch.nn import functional
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 import starling  # noqa: E402
+from muon import muon_and_adamw  # noqa: E402
 
 WINDOW = 64  # characters
 WIDTH, HEADS, LAYERS = 64, 4, 2
@@ -78,6 +79,7 @@ def main():
     parser.add_argument("--alone", type=int, metavar="STEPS", help="without a daemon")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--muon", type=float, metavar="RATE", help="of the layers' matrices; 0.02")
     parser.add_argument("--width", type=int, default=WIDTH, help=f"a multiple of {HEADS}")
     parser.add_argument("--layers", type=int, default=LAYERS)
     parser.add_argument("--every", type=int, default=50, help="steps between evaluations")
@@ -87,23 +89,23 @@ def main():
     text = gzip.decompress(options.data.read_bytes()).decode()
     alphabet = {letter: number for number, letter in enumerate(sorted(set(text)))}
     kept = len(text) * 9 // 10
-
     def numbers_of(part):
         return torch.tensor([alphabet[letter] for letter in part])
     tests = numbers_of(text[kept:])
     model = Transformer(len(alphabet), options.width, options.layers)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=options.rate)
-
+    optimizers = (muon_and_adamw(model, model.layers, options.muon, options.rate) if options.muon
+                  else [torch.optim.AdamW(model.parameters(), lr=options.rate)])
     swarm = (starling.alone(options.alone) if options.alone
-             else starling.attach(model, optimizer, wait=True, timeout=600))
+             else starling.attach(model, optimizers, wait=True, timeout=600))
     status = swarm.status
     torch.manual_seed(2 + status.place)  # of the windows
     mine = numbers_of(lines_of(text[:kept], status.place, status.nodes))
     while swarm.is_running:
         loss = loss_of(model, *windows_of(mine, options.batch))
         loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
+        for optimizer in optimizers:
+            optimizer.step()
+        model.zero_grad()
         swarm.step(loss=loss, samples=options.batch)
         if swarm.status.steps % options.every == 0:
             held_out = held_out_loss(model, tests)

@@ -1,15 +1,16 @@
 """This node's share of the data: of a DataLoader its samples, of any other iterable its batches.
 
 All nodes go through an epoch in one order. In a step each of n nodes takes the next batch of its
-place, so that all take n batches of that order; the samples left at the end are dealt out evenly.
-While n stays the same, an epoch of all nodes has each sample once, however far one is ahead.
+place, so that all take n batches of that order; the samples left at the end are dealt out evenly,
+to fewer nodes where a batch would be smaller than the loader's own last. While n stays the same,
+an epoch of all nodes has each sample once, however far one is ahead.
 """
 from __future__ import annotations
 
 import collections
 import itertools
 import sys
-from typing import Any, Callable, Deque, Iterable, Iterator, List, Sequence, Tuple
+from typing import Any, Callable, Deque, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from .notes import warn
 from .position import Position
@@ -54,13 +55,6 @@ def size_of(batch: Any) -> int:
         return int(shape[0]) if shape else 0
 
 
-def slice_of(dealt: int, count: int, batch: int, place: int, nodes: int) -> Tuple[int, int, int]:
-    """Begin and end of this node's next batch in an epoch of `count` samples, of which `dealt` are
-    dealt, and how many are then. `batch`: of all nodes together."""
-    taken = min(batch, count - dealt)
-    return dealt + taken * place // nodes, dealt + taken * (place + 1) // nodes, dealt + taken
-
-
 def _warn_of_few() -> None:
     warn("this node's share of the loader holds no batch; it trains on all of them. Use smaller "
          "batches or fewer nodes", 2)
@@ -69,15 +63,42 @@ def _warn_of_few() -> None:
 # ---------------------------------------------------------------- samples of a DataLoader
 
 
+class _Deal:
+    """How the samples of one batch of all nodes are divided among them.
+
+    Every node has a part as long as none gets fewer samples than the last batch of the loader has,
+    or, of a batch of the whole, than an even share of it, two at least: normalization over a batch
+    fails on one. Otherwise fewer nodes have a part, in turn."""
+
+    def __init__(self, loader: Any, is_whole: bool) -> None:
+        self._count = len(loader.dataset)
+        self._batch = int(loader.batch_size)
+        self._is_whole = is_whole
+        self._drops_last = bool(loader.drop_last)
+        self._last = (0 if self._drops_last else self._count % self._batch) or self._batch
+
+    def part(self, epoch: int, dealt: int, place: int,
+             nodes: int) -> Optional[Tuple[int, int, int]]:
+        """Begin and end of this node's next batch in an epoch of which `dealt` samples are dealt,
+        the same where it has none, and how many are dealt then. None: the epoch is over."""
+        whole = self._batch if self._is_whole else self._batch * nodes
+        taken = min(whole, self._count - dealt)
+        if taken <= 0 or self._drops_last and taken < whole <= self._count:
+            return None
+        least = max(2, self._batch // nodes) if self._is_whole else self._last
+        parts = min(nodes, max(-(-taken // self._batch), taken // least))
+        turn = place if parts == nodes else (place + epoch + dealt // whole) % nodes
+        begin, end = (dealt + taken * min(turn + i, parts) // parts for i in (0, 1))
+        return begin, end, dealt + taken
+
+
 class _Batches:
     """A sampler of this node's batches; `ahead` holds the position after each of them."""
 
     def __init__(self, loader: Any, place: Place, begin: Tuple[int, int], seed: int,
                  whole: bool) -> None:
         self._count = len(loader.dataset)
-        self._batch = int(loader.batch_size)
-        self._is_whole = whole
-        self._drops_last = bool(loader.drop_last)
+        self._deal = _Deal(loader, whole)
         self._is_shuffled = type(loader.sampler).__name__ == "RandomSampler"
         self._place = place
         self._seed = seed
@@ -88,15 +109,15 @@ class _Batches:
         epoch, dealt = self._begin
         while True:
             order = self._order(epoch)
-            while dealt < self._count:
+            while True:
                 place, nodes = self._place()
                 if self._count < nodes:
                     _warn_of_few()
                     place, nodes = 0, 1
-                batch = self._batch if self._is_whole else self._batch * nodes
-                if self._drops_last and self._count - dealt < batch <= self._count:
+                part = self._deal.part(epoch, dealt, place, nodes)
+                if part is None:
                     break
-                begin, end, dealt = slice_of(dealt, self._count, batch, place, nodes)
+                begin, end, dealt = part
                 if end > begin:
                     self.ahead.append((epoch, dealt))
                     yield [int(number) for number in order[begin:end]]

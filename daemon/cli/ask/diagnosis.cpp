@@ -356,6 +356,31 @@ void look_at_memory(const SeenNode& seen, Findings& findings) {
                       is_low ? "the system may end processes: run fewer nodes here" : ""});
 }
 
+// Whether the node or its trainer was kept from its processors between the looks. A node of an
+// earlier version does not say.
+void look_at_cores(const SeenNode& seen, Findings& findings) {
+  const json& before = part(seen.status.document, "cores");
+  const json& after = part(seen.later.document, "cores");
+  const double usable = number_of(after, "usable");
+  if (usable <= 0) return;
+  const auto grown = [&](const char* key) {
+    return number_of(after, key) - number_of(before, key);
+  };
+  if (const double periods = grown("throttled"); periods > 0)
+    findings.push_back(
+        {Severity::warn, "cores",
+         fmt::format("its control group used up the time of {:.3g} cores in {:.0f} periods within "
+                     "{:.1f} s",
+                     usable, periods, seen.between_s),
+         "start fewer threads (OMP_NUM_THREADS for a trainer), or raise the quota (cpu.max)"});
+  else if (grown("overheated") > 0)
+    findings.push_back({Severity::warn, "cores", "heat slows the processor down",
+                        "start fewer threads, or cool the machine: rounds take as long as the "
+                        "slowest node"});
+  else
+    findings.push_back({Severity::ok, "cores", fmt::format("{:.3g}, not throttled", usable), ""});
+}
+
 // A node of an earlier version does not say.
 void look_at_descriptors(const SeenNode& seen, Findings& findings) {
   const json& descriptors = part(seen.status.document, "descriptors");
@@ -405,6 +430,7 @@ std::vector<Finding> diagnose(const SeenNode& seen) {
   look_at_rejected(seen, findings);
   look_at_folder(seen, findings);
   look_at_memory(seen, findings);
+  look_at_cores(seen, findings);
   look_at_descriptors(seen, findings);
   return findings;
 }

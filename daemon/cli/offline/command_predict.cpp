@@ -14,12 +14,13 @@
 #include "daemon/setup/config.h"
 #include "daemon/setup/setting_sources.h"
 #include "models/data/csv.h"
+#include "models/data/load.h"
 #include "models/scores.h"
 
 namespace starling::daemon {
 namespace {
 
-// A model and the rows of a table that it is shown.
+// A model and the rows that it is shown.
 struct Job {
   models::Predictor predictor;
   models::Dataset rows;
@@ -35,17 +36,22 @@ bool lacks_header(const models::Survey& table) {
   return parse_integer(table.target) && std::ranges::all_of(table.columns, is_number);
 }
 
-Result<Job> look(const CommandLine& line, bool with_target) {
-  TRY(const Settings settings, load_settings(schema(), std::nullopt, line.keys));
+Result<models::DataOptions> read_options(const Settings& settings) {
   Reader reader(settings);
   models::DataOptions options = models::read_data_options(reader);
   TRY_DO(reader.verdict());
+  return options;
+}
+
+Result<Job> look_at_table(const CommandLine& line, const Settings& settings,
+                          models::Predictor predictor, bool with_target) {
+  if (line.positional.size() < 2)
+    return fail("{} is of a table: expected MODEL and FILE.csv", line.positional[0]);
+  TRY(models::DataOptions options, read_options(settings));
   options.missing = models::Missing::impute;  // every row gets a prediction
-  TRY(models::TrainedModel model, read_model(line.positional[0]));
-  auto predictor = models::Predictor::make(std::move(model));
-  if (!predictor) return fail("{}: {}", line.positional[0], predictor.error().text);
-  if (settings.is_default("data.header")) options.has_header = !lacks_header(predictor->table());
-  models::TableLayout layout = predictor->layout(with_target);
+  if (settings.is_default("data.header"))
+    options.has_header = !lacks_header(*predictor.card().table);
+  models::TableLayout layout = predictor.layout(with_target);
   if (options.decimal != models::Decimal::automatic)
     layout.decimal_comma = options.decimal == models::Decimal::comma;
   models::TableBuilder builder(std::move(layout));
@@ -53,9 +59,30 @@ Result<Job> look(const CommandLine& line, bool with_target) {
   TRY(const auto notes, models::read_rows(options, line.positional[1], builder, rows));
   if (rows.rows == 0) return fail("{}: no rows", line.positional[1]);
   builder.finish(rows);
-  TRY(models::Predictions predictions, predictor->predict(rows));
+  TRY(models::Predictions predictions, predictor.predict(rows));
   predictions.notes.insert(predictions.notes.begin(), notes.begin(), notes.end());
-  return Job{*std::move(predictor), std::move(rows), std::move(predictions)};
+  return Job{std::move(predictor), std::move(rows), std::move(predictions)};
+}
+
+// What the model was trained on, of files those that are named.
+Result<Job> look_at_other(const CommandLine& line, Settings settings, models::Predictor predictor) {
+  const models::ModelCard& card = predictor.card();
+  if (settings.is_default("data.source"))
+    settings.set("data.source", std::string(models::to_string(card.source)), line.positional[0]);
+  if (line.positional.size() > 1) settings.set("data.path", line.positional[1], "the command line");
+  TRY(const models::DataOptions options, read_options(settings));
+  TRY(models::Dataset rows, models::load_shown(options, card.shape.input.size));
+  TRY(models::Predictions predictions, predictor.predict(rows));
+  return Job{std::move(predictor), std::move(rows), std::move(predictions)};
+}
+
+Result<Job> look(const CommandLine& line, bool with_target) {
+  TRY(const Settings settings, load_settings(schema(), std::nullopt, line.keys));
+  TRY(models::TrainedModel model, read_model(line.positional[0]));
+  auto predictor = models::Predictor::make(std::move(model));
+  if (!predictor) return fail("{}: {}", line.positional[0], predictor.error().text);
+  return predictor->card().table ? look_at_table(line, settings, *std::move(predictor), with_target)
+                                 : look_at_other(line, settings, *std::move(predictor));
 }
 
 std::string predictions_csv(const Job& job) {
@@ -107,42 +134,44 @@ Outcome<int> run_evaluate(const CommandLine& line) {
 
 constexpr auto kPredictOptions =
     join({{"output", "FILE", "write there"},
-          {"data.KEY", "VALUE", "how the table is read, such as data.separator"}},
+          {"data.KEY", "VALUE", "how the data are read, such as data.separator"}},
          kPrintingJson);
-constexpr std::string_view kPredictArguments[] = {"MODEL", "FILE.csv"};
+constexpr std::string_view kPredictArguments[] = {"MODEL", "FILE"};
 
 }  // namespace
 
 constinit const ProgramCommand kPredict = {
     .name = "predict",
-    .summary = "what a trained model says of a table",
-    .usage = "starling predict MODEL FILE.csv [--data.KEY=VALUE ...] [--output FILE] [--json]",
-    .description = R"(Prints one line for each row of the table, in its order: the prediction, and
+    .summary = "what a trained model says of rows",
+    .usage = "starling predict MODEL [FILE] [--data.KEY=VALUE ...] [--output FILE] [--json]",
+    .description = R"(Prints one line for each row of the data, in its order: the prediction, and
 for classes the probability of each. MODEL is the file that `starling up` and `starling run
---output` write. The table has the columns that the model was trained on, in any order; others are
-not looked at.)",
+--output` write. FILE is of the kind that the model was trained on: a table (csv), which has its
+columns in any order, and others, which are not looked at; a folder of IDX files, of which it takes
+the t10k- pair; a libsvm file. Drawn data (digits) need none.)",
     .options = kPredictOptions,
     .notes = R"(Example:
 
   starling predict starling-model.safetensors new.csv > predictions.csv)",
-    .exits = "0 done, 1 the output cannot be written, 2 wrong usage, or a table that does not fit.",
+    .exits = "0 done, 1 the output cannot be written, 2 wrong usage, or data that do not fit.",
     .settings = "data",
     .arguments = kPredictArguments,
-    .arguments_least = 2,
+    .arguments_least = 1,
     .run = run_predict};
 
 constinit const ProgramCommand kEvaluate = {
     .name = "evaluate",
-    .summary = "how good a trained model is on a table",
-    .usage = "starling evaluate MODEL FILE.csv [--data.KEY=VALUE ...] [--output FILE] [--json]",
-    .description = R"(Predicts the rows of a table that has the target too, and says how good that
-is: accuracy, the area under the curve of two classes, precision and recall of each class and who is
-taken for whom; or the root mean square and mean absolute error and R2 of amounts.)",
+    .summary = "how good a trained model is on rows",
+    .usage = "starling evaluate MODEL [FILE] [--data.KEY=VALUE ...] [--output FILE] [--json]",
+    .description = R"(Predicts rows whose target is known too (FILE as for `starling predict`), and
+says how good that is: accuracy, the area under the curve of two classes, precision and recall of
+each class, who is taken for whom, and the rows of which the model is surest and wrong; or the root
+mean square and mean absolute error and R2 of amounts.)",
     .options = kPredictOptions,
-    .exits = "0 done, 1 the output cannot be written, 2 wrong usage, or a table that does not fit.",
+    .exits = "0 done, 1 the output cannot be written, 2 wrong usage, or data that do not fit.",
     .settings = "data",
     .arguments = kPredictArguments,
-    .arguments_least = 2,
+    .arguments_least = 1,
     .run = run_evaluate};
 
 }  // namespace starling::daemon

@@ -34,6 +34,14 @@ std::string confusion_text(const models::Scores& scores) {
   return table.text();
 }
 
+std::string mistakes_text(const models::Scores& scores) {
+  Table table({">row", "class", "taken for", ">probability"});
+  for (const models::Mistake& mistake : scores.surest_mistakes)
+    table.add({fmt::to_string(mistake.row), printable(mistake.truth), printable(mistake.prediction),
+               number(mistake.probability)});
+  return "\nSurest and wrong; rows count from 0:\n" + table.text();
+}
+
 }  // namespace
 
 std::string scores_text(const models::Scores& scores) {
@@ -60,7 +68,7 @@ std::string scores_text(const models::Scores& scores) {
                number(score.recall)});
   text.append("\n").append(table.text());
   if (scores.classes.size() <= kConfusionShown) text.append("\n").append(confusion_text(scores));
-  return text;
+  return scores.surest_mistakes.empty() ? text : text + mistakes_text(scores);
 }
 
 ordered scores_json(const models::Scores& scores) {
@@ -85,6 +93,12 @@ ordered scores_json(const models::Scores& scores) {
                                    {"precision", number_json(score.precision)},
                                    {"recall", number_json(score.recall)}});
   document["confusion"] = scores.confusion;
+  document["surest_mistakes"] = ordered::array();
+  for (const models::Mistake& mistake : scores.surest_mistakes)
+    document["surest_mistakes"].push_back({{"row", mistake.row},
+                                           {"class", mistake.truth},
+                                           {"prediction", mistake.prediction},
+                                           {"probability", mistake.probability}});
   return document;
 }
 

@@ -6,12 +6,12 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
-#include <thread>
 
 #include "base/command_line.h"
 #include "base/text.h"
 #include "daemon/cli/simulate/main_verdict.h"
 #include "daemon/cli/terminal/progress_line.h"
+#include "daemon/process/cores.h"
 #include "sim/soak.h"
 
 namespace starling::daemon {
@@ -84,7 +84,7 @@ sim::SoakOptions soak_of(const sim::Options& options, const SeedRange& seeds) {
   return {.world = options,
           .first_seed = seeds.first,
           .last_seed = seeds.last,
-          .threads = std::max(1U, std::thread::hardware_concurrency())};
+          .threads = useful_threads(count_cores().usable)};
 }
 
 int play_many(const CommandLine& line, const ChaosSetup& setup, const SeedRange& seeds) {

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "daemon/cli/terminal/progress_line.h"
 #include "daemon/cli/terminal/table.h"
+#include "daemon/process/cores.h"
 #include "daemon/rest/summary_json.h"
 
 namespace starling::daemon {
@@ -181,7 +181,7 @@ int simulate_seeds(const CommandLine& line, const sim::Options& options,
   const sim::SweepOptions sweep{.world = options,
                                 .first_seed = seeds.first,
                                 .last_seed = seeds.last,
-                                .threads = std::max(1U, std::thread::hardware_concurrency())};
+                                .threads = useful_threads(count_cores().usable)};
   const bool as_json = line.has("json");
   SweepTable table;
   const std::vector<SeedResult> results = run_all(sweep, trainers, as_json ? nullptr : &table);

@@ -29,6 +29,7 @@
 #include "daemon/cli/up/next_commands.h"
 #include "daemon/cli/up/node_warnings.h"
 #include "daemon/cli/up/verdict.h"
+#include "daemon/process/cores.h"
 #include "daemon/process/log.h"
 #include "daemon/process/model_file.h"
 #include "daemon/process/notices.h"
@@ -359,15 +360,22 @@ void tell_trainers(const Fleet& fleet) {
     say("The trainers of {} nodes more wrote other lines.", last.size() - kTrainersTold);
 }
 
+// What `starling evaluate` is to be given; drawn data need no name.
+std::string held_out(const models::DataOptions& data) {
+  if (!data.test_path.empty()) return data.test_path;
+  return data.source == models::Source::libsvm ? "FILE" : data.path;
+}
+
 // Gives the exit code, `code` unless the model is lost.
-Outcome<int> keep_model(const Fleet& fleet, const std::string& path, models::Source source,
-                        bool quiet, int code) {
+Outcome<int> keep_model(const Fleet& fleet, const std::string& path,
+                        const models::DataOptions& data, bool quiet, int code) {
   if (fleet.model().empty()) return code;
   TRY_DO(write_output(fleet.model(), path));
-  const std::string use = fleet.has_trainers() ? fmt::format(": {}", kHowToLoad)
-                          : source == models::Source::csv
-                              ? fmt::format("; predict with it: starling predict {} FILE.csv", path)
-                              : "";
+  std::string use = fmt::format("; predict with it: starling predict {} FILE.csv", path);
+  if (fleet.has_trainers())
+    use = fmt::format(": {}", kHowToLoad);
+  else if (data.source != models::Source::csv)
+    use = fmt::format("; what it takes for what: starling evaluate {} {}", path, held_out(data));
   if (!quiet) say("Model in {}{}", path, use);
   return code;
 }
@@ -381,6 +389,14 @@ void introduce(const Plan& plan) {
   if (const std::string& reason = plan.config.algorithm_reason; !reason.empty())
     say("Algorithm {}: {}", plan.config.node.algorithm, reason);
   if (!plan.recipe.empty()) say("No goal is given: {}", plan.recipe);
+  std::fflush(stdout);
+}
+
+void share_cores_of_trainers(std::size_t trainers, bool quiet) {
+  const auto threads = share_cores(trainers);
+  if (!threads || quiet) return;
+  say("Each trainer computes with {} thread{} (OMP_NUM_THREADS)", *threads,
+      *threads == 1 ? "" : "s");
   std::fflush(stdout);
 }
 
@@ -411,8 +427,8 @@ Outcome<int> run_fleet(const CommandLine& line, const Plan& plan) {
     say("The nodes end; with --keep they stay for a look from a second terminal.");
   fmt::print(stderr, "{}", fleet->stop());
   if (!as_json) tell_trainers(*fleet);
-  return keep_model(*fleet, line.value("output").value_or(kModelPath),
-                    plan.config.learner.data.source, as_json, code);
+  return keep_model(*fleet, line.value("output").value_or(kModelPath), plan.config.learner.data,
+                    as_json, code);
 }
 
 Outcome<int> run_up(const CommandLine& given) {
@@ -425,6 +441,7 @@ Outcome<int> run_up(const CommandLine& given) {
   }
   TRY(const Plan plan, make_plan(line));
   if (!line.has("json")) introduce(plan);
+  if (plan.fleet.has_trainers) share_cores_of_trainers(plan.fleet.nodes, line.has("json"));
   is_started = true;
   std::signal(SIGPIPE, [](int) { interrupted = true; });
   return run_fleet(line, plan);

@@ -2,6 +2,7 @@
 // their abscissas move together.
 import { aboveZero, edge, interpolated, shown, smoothed } from './curves.js';
 import { byId, element, setText, showText, themed } from './dom.js';
+import { fleetValues } from './fleet_series.js';
 import { bytes, decimal, duration, integer, percent, rate } from './format.js';
 
 const kHeight = 200;
@@ -12,9 +13,10 @@ const kAbscissas = { round: integer, time_s: duration, bytes };
 const kSeconds = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200,
                   4 * 3600, 8 * 3600, 86400, 2 * 86400];
 
-const kFleetHelp = 'The dashed line is the mean over all nodes, the band behind it reaches from ' +
-  'the smallest to the largest: where the band is narrow, the nodes agree. It ends earlier than the ' +
-  'mean, for news of the smallest and largest take some seconds.';
+const kMeanHelp = 'The dashed line is the mean over all nodes, as this node knew it at that time: of ' +
+  'bytes a second what one node sends in the mean, while the text on top has the sum.';
+const kBandHelp = 'From the smallest value of a node to the largest: where the band is narrow, the ' +
+  'nodes agree. It ends earlier than the mean, for news of the two take some seconds.';
 
 // What a chart draws: `own` are curves of this node's points; `fleet` gives the object of
 // /v1/fleet with the same meaning.
@@ -32,7 +34,7 @@ const kCharts = [
       'Root mean square error on held-out samples, in units of the target: it should fall and ' +
       'then level off.' }] },
   { key: 'distance', title: 'Consensus distance', format: decimal, isLogarithmic: true,
-    fleet: (said) => said.consensus_distance,
+    fleet: (said) => said.consensus_distance, fleetLabel: 'all nodes',
     own: [{ name: 'distance', label: 'this node to the mean', help:
       'How far this node’s model is from the mean of all models, relative to that mean: small and ' +
       'level is healthy; if it grows the nodes drift apart, and a falling loss deceives.' },
@@ -76,13 +78,14 @@ class Chart {
     }
     const times = points.map(({ time_s }) => time_s);
     const fleet = (pick, areExtremes) =>
-      this.owner.fleet.values((said) => pick(spec.fleet(said)), areExtremes);
+      fleetValues(this.owner.fleet.points, (said) => pick(spec.fleet(said)), areExtremes);
     const mean = fleet(middle, false);
-    found.push({ label: 'all nodes', help: kFleetHelp, style: 'mean',
+    found.push({ label: spec.fleetLabel ?? 'mean of all nodes', help: kMeanHelp, style: 'mean',
                  values: interpolated(mean, times) });
-    for (const style of ['max', 'min'])
-      found.push({ style, values: edge(fleet((object) => object?.[style], true), mean, times,
-                                       isLogarithmic) });
+    for (const style of ['min', 'max'])
+      found.push({ label: style === 'max' ? 'smallest to largest' : '', help: kBandHelp, style,
+                   values: edge(fleet((object) => object?.[style], true), mean, times,
+                                isLogarithmic) });
     const known = found.filter(({ values }) => values.some((value) => value !== null));
     return isLogarithmic
       ? known.map((curve) => ({ ...curve, values: aboveZero(curve.values) })) : known;
@@ -143,7 +146,10 @@ class Chart {
       if (!this.values[k]) return;
       let place = at ?? values.length - 1;
       while (place > 0 && values[place] === null) --place;
-      setText(this.values[k], this.spec.format(values[place]));
+      const text = this.spec.format(values[place]);
+      const isBand = this.drawn[k].style === 'max' && this.drawn[k - 1]?.style === 'min';
+      setText(this.values[k],
+              isBand ? `${this.spec.format(this.drawn[k - 1].values[place])} – ${text}` : text);
     });
   }
 

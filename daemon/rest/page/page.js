@@ -3,7 +3,6 @@ import { Charts } from './charts.js';
 import { Contact } from './contact.js';
 import { addCurlButtons } from './curl.js';
 import { Events } from './events.js';
-import { FleetSeries } from './fleet_series.js';
 import { fleetNodes } from './fleet_nodes.js';
 import { Graph } from './graph.js';
 import { Members } from './members.js';
@@ -13,13 +12,11 @@ import { Series } from './series.js';
 import { listenForTheme } from './theme_button.js';
 import { TimeSplit } from './time_split.js';
 
-const pageTime_s = () => performance.now() / 1000;
-
 // The documents that were heard last, null where there is none.
 const state = { status: null, members: null, neighbors: null, topology: null, fleet: null,
                 config: null, events: [] };
 const series = new Series();
-const fleet = new FleetSeries();
+const fleet = new Series();  // what the node knew of all nodes
 const events = new Events();
 const contact = new Contact();
 const charts = new Charts(series, fleet);
@@ -53,14 +50,11 @@ function hearStatus(status) {
 function hearFleet(said) {
   state.fleet = said;
   showSentence(state);
-  if (!said) return;
-  fleet.add(pageTime_s(), said);
-  charts.show();
 }
 
 function hearSeries(said) {
   if (!said || !series.add(said.series)) return;
-  fleet.hearSeries(pageTime_s(), series.points.at(-1).time_s);
+  fleet.add(said.fleet ?? []);
   charts.show();
 }
 

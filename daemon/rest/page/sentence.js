@@ -30,7 +30,7 @@ function fleetNumbers(fleet, run) {
   return joined([
     counts.join(', '),
     fleet.samples_per_s && `${integer(fleet.samples_per_s.total)} samples/s`,
-    fleet.bytes_per_s && rate(fleet.bytes_per_s.total),
+    fleet.bytes_per_s && `${rate(fleet.bytes_per_s.total)} in all`,
     fleet.computing && `computing ${percent(fleet.computing.mean)} of the time`,
     run.progress, run.end?.model && `one model, ${run.end.model}`], ' · ');
 }

@@ -26,7 +26,8 @@ class Split {
       ...kParts.map(({ key }) => element('span', { class: `part is-${key}` })));
     this.list = element('ul', { class: 'parts' }, ...kParts.map(({ key, help }) =>
       element('li', { title: help }, element('span', { class: `mark is-${key}` }), element('span'))));
-    this.root = element('div', { class: 'split' }, element('h3', {}, title), this.bar, this.list);
+    this.title = element('h3', {}, title);
+    this.root = element('div', { class: 'split' }, this.title, this.bar, this.list);
     byId('splits').append(this.root);
   }
 
@@ -44,7 +45,7 @@ class Split {
 export class TimeSplit {
   constructor() {
     this.recent = [];  // {uptime_s, amounts} of the last minute
-    this.splits = [new Split('In the last minute'), new Split('Since the node started')];
+    this.splits = [new Split(''), new Split('Since the node started')];
   }
 
   update({ node: { uptime_s }, time }) {
@@ -52,7 +53,10 @@ export class TimeSplit {
     if (uptime_s < this.recent.at(-1)?.uptime_s) this.recent = [];  // the node was started anew
     this.recent.push({ uptime_s, amounts: all });
     while (this.recent[0].uptime_s < uptime_s - kRecent_s) this.recent.shift();
-    const before = this.recent[0].amounts;
+    const { uptime_s: since_s, amounts: before } = this.recent[0];
+    const lasted_s = Math.min(Math.round(uptime_s - since_s), kRecent_s);
+    this.splits[0].root.hidden = lasted_s === 0;
+    setText(this.splits[0].title, `In the last ${duration(lasted_s)}`);
     this.splits[0].show(all.map((amount, k) => Math.max(0, amount - before[k])));
     this.splits[1].show(all);
   }
