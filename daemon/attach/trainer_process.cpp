@@ -7,8 +7,8 @@
 #include <csignal>
 #include <utility>
 
-#include "daemon/process/child_process.h"
 #include "daemon/process/log.h"
+#include "daemon/process/other_processes.h"
 #include "daemon/process/quiet_thread.h"
 
 namespace starling::daemon {
@@ -68,10 +68,16 @@ bool pauses(const std::stop_token& stop, milliseconds time) {
   return !stop.stop_requested();
 }
 
-void end(ChildProcess& child) {
-  if (child.wait(kFarewell)) return;
-  ::kill(-child.pid(), SIGTERM);
-  if (!child.wait(kGroupPatience)) ::kill(-child.pid(), SIGKILL);
+// Sends the signal to all processes of the group. Returns those that have not ended in time.
+std::vector<OtherProcess> signal_group(ChildProcess& leader, int signal) {
+  ::kill(-leader.pid(), signal);
+  const auto until = steady_clock::now() + kGroupPatience;
+  while (true) {
+    (void)leader.running();  // takes note of its end
+    std::vector<OtherProcess> left = living_members(leader.pid());
+    if (left.empty() || steady_clock::now() >= until) return left;
+    std::this_thread::sleep_for(kCommandLookEvery);
+  }
 }
 
 }  // namespace
@@ -95,21 +101,16 @@ std::string TrainerFailures::text() const {
                      last_.refusal.empty() ? "" : "; the daemon refused it: " + last_.refusal);
 }
 
-TrainerProcess::TrainerProcess(std::string command, const std::string& socket,
-                               const std::string& node, std::function<TrainerPast()> past,
-                               std::function<void()> on_end)
+TrainerProcess::TrainerProcess(std::string command, const std::vector<std::string>& environment,
+                               std::function<TrainerPast()> past, std::function<void()> on_end)
     : command_(std::move(command)),
-      arguments_{"/usr/bin/env",
-                 "STARLING_SOCKET=" + socket,
-                 "STARLING_NODE=" + node,
-                 "/bin/sh",
-                 "-c",
-                 kScript,
-                 "sh",
-                 command_},
+      arguments_{"/usr/bin/env"},
       past_(std::move(past)),
-      on_end_(std::move(on_end)),
-      thread_(quiet_thread([this](const std::stop_token& stop) { run(stop); })) {}
+      on_end_(std::move(on_end)) {
+  arguments_.insert(arguments_.end(), environment.begin(), environment.end());
+  arguments_.insert(arguments_.end(), {"/bin/sh", "-c", kScript, "sh", command_});
+  thread_ = quiet_thread([this](const std::stop_token& stop) { run(stop); });
+}
 
 std::string TrainerProcess::failure() const {
   const std::lock_guard lock(mutex_);
@@ -157,6 +158,17 @@ void TrainerProcess::tell_pause(int code, milliseconds pause) {
   tell(pause_, fmt::format("{}; it is started again in {} s", crash,
                            static_cast<double>(pause.count()) / 1000));
   log::warning("{}", this->pause());
+}
+
+void TrainerProcess::end(ChildProcess& child) const {
+  if (!past_().is_stalled && child.wait(kFarewell)) return;
+  if (signal_group(child, SIGTERM).empty()) return;
+  for (const OtherProcess& left : signal_group(child, SIGKILL))
+    log::warning(
+        "process {} ({}) of trainer.command does not end, not even by SIGKILL (state {}: {}); it "
+        "is left behind",
+        left.process, left.name, left.state,
+        left.state == 'D' ? "the system waits for a device or a disk" : "see ps");
 }
 
 void TrainerProcess::run(const std::stop_token& stop) {

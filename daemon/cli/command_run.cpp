@@ -123,7 +123,7 @@ struct GivenKeys {
 };
 
 // The name that the user gives, the certificate has, or an earlier life had.
-Result<void> name_node(Daemon& daemon, Config& config, const Endpoint& control) {
+Outcome<void> name_node(Daemon& daemon, Config& config, const Endpoint& control) {
   if (!config.data_dir.empty()) {
     TRY(daemon.state, DiskState::open(config.data_dir));
   }
@@ -220,8 +220,8 @@ SpectrumCache::Rounds rounds_of(const gossip::Options& node) {
           .share = node.needs.mixing_share};
 }
 
-Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
-                  const std::string& config_text) {
+Outcome<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
+                   const std::string& config_text) {
   TRY(const Endpoint control, resolve_key("listen.control", config.listen_control));
   TRY(const Endpoint own_http, resolve_key("listen.http", config.listen_http));
   TRY_DO(name_node(daemon, config, control));
@@ -490,8 +490,8 @@ the others first. Without any configuration it trains the built-in data alone.)"
   starling run --node.name=a
   starling run --node.name=b --listen.control=127.0.0.1:7610 --listen.http=127.0.0.1:7690 \
       --join 127.0.0.1:7600)",
-    .exits = R"(0 done, 1 failed while running, 2 wrong usage or configuration, 3 goal not reached,
-5 the others ended while this node was away, and are gone.)",
+    .exits = R"(0 done, 1 failed while running, or a port or folder is in use, 2 wrong usage or
+configuration, 3 goal not reached, 5 the others ended while this node was away, and are gone.)",
     .settings = "*",
     .run = run_node};
 
