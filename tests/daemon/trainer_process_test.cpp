@@ -46,6 +46,21 @@ TEST_CASE("The second end before it attached with the same words is the last one
         "ended 4 times in a row with exit code 1 and never attached: FileNotFoundError: a.csv");
 }
 
+TEST_CASE("The fifth exit with the same words is the last one even after steps") {
+  TrainerFailures failures;
+  const auto ended = [&failures](int code, const char* words) {
+    return failures.add({.code = code, .words = words, .has_attached = true, .has_worked = true});
+  };
+  for (int k = 0; k < 10; ++k) CHECK_FALSE(ended(137, "UserWarning: slow"));
+  for (int k = 0; k < 10; ++k) CHECK_FALSE(ended(1, ""));
+  for (int k = 0; k < 4; ++k) CHECK_FALSE(ended(1, "OSError: No space left on device"));
+  CHECK_FALSE(ended(1, "RuntimeError: device lost"));
+  for (int k = 0; k < 4; ++k) CHECK_FALSE(ended(1, "OSError: No space left on device"));
+  CHECK(ended(1, "OSError: No space left on device"));
+  CHECK(failures.text() ==
+        "ended 5 times in a row with exit code 1: OSError: No space left on device");
+}
+
 TEST_CASE("A command that cannot run is not started again") {
   const auto is_last = [](int code, const char* words, bool has_attached = false) {
     return TrainerFailures().add({.code = code, .words = words, .has_attached = has_attached});
