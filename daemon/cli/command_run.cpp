@@ -174,7 +174,7 @@ bool is_external(const Config& config) {
 
 // If no host is named: the one at which the node listens, or one by which it can be reached.
 Result<std::string> advertised_host(const Endpoint& control, const Config& config) {
-  if (!config.advertise.empty()) return config.advertise;
+  if (!config.advertise.host.empty()) return config.advertise.host;
   if (!is_wildcard(control)) return control.host;
   const DnsOptions names{.server = config.name_server};
   TRY(const Reachable found,
@@ -204,10 +204,11 @@ Result<void> name_addresses(const Daemon& daemon, Config& config) {
     return {};
   }
   TRY(const std::string host, advertised_host(control, config));
-  config.node.control = {host, control.port};
+  config.node.control = {host, config.advertise.port > 0 ? config.advertise.port : control.port};
+  config.address_doubt = loopback_doubt(config.advertise, resolve_all);
   // A name may mean nothing to others, or another machine.
   config.node.tests_address = !is_loopback(config.node.control) &&
-                              (config.advertise.empty() || !is_numeric(config.node.control));
+                              (config.advertise.host.empty() || !is_numeric(config.node.control));
   if (is_wildcard(config.node.http)) config.node.http.host = host;
   return {};
 }
@@ -245,7 +246,7 @@ Outcome<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   http.connections_limit = std::max<std::size_t>(shares.http, 1);
   http.hosts = config.allowed_hosts;
   http.hosts.push_back(config.listen_http.host);
-  if (!config.advertise.empty()) http.hosts.push_back(config.advertise);
+  if (!config.advertise.host.empty()) http.hosts.push_back(config.advertise.host);
   TRY(daemon.http, HttpServer::start(own_http, std::move(handler), http));
   TRY_DO(name_addresses(daemon, config));
   TRY_DO(remember(daemon, config));

@@ -40,25 +40,36 @@ struct Address {
 
 constexpr std::string_view kNotDialled = "none";  // as listen.advertise
 
-// The host by which others reach this node.
+// HOST or HOST:PORT.
+Result<Endpoint> parse_advertised(const std::string& text) {
+  if (const auto host = parse_host(text)) return Endpoint{*host, 0};
+  auto at = parse_endpoint(text);
+  if (!at || at->port == 0)
+    return fail(
+        "expected a host, such as 10.0.0.1, or HOST:PORT where the port outside is another than "
+        "that of listen.control");
+  return *std::move(at);
+}
+
+// The address by which others reach this node.
 void read_advertise(Reader& reader, Config& config) {
   const std::string& text = reader.text("listen.advertise");
   if (text.empty()) return;
   config.is_hidden = text == kNotDialled;
   if (config.is_hidden) return;
-  const auto host = parse_host(text);
-  if (!host)
-    reader.mistake("listen.advertise", "expected a host without a port, such as 10.0.0.1");
-  else if (is_wildcard({*host, 0}))
+  const auto at = parse_advertised(text);
+  if (!at)
+    reader.mistake("listen.advertise", at.error().text);
+  else if (is_wildcard(*at))
     reader.mistake("listen.advertise",
                    "is no address that others could reach; expected a host, "
                    "such as 10.0.0.1");
-  else if (host->find('%') != std::string::npos)
+  else if (at->host.find('%') != std::string::npos)
     reader.mistake("listen.advertise",
                    "holds the name of an interface, which means nothing on "
                    "other machines; expected a host, such as 10.0.0.1");
   else
-    config.advertise = *host;
+    config.advertise = *at;
 }
 
 // An address, because a name server cannot be asked for its own name.
@@ -102,8 +113,9 @@ void bind_addresses(Bindings<Config>& all) {
       .bind("listen.http", &Config::listen_http, Address{}, own,
             "HOST:PORT of the REST interface; other than loopback needs http.token-file")
       .add({"listen.advertise", "",
-            "host, without a port, by which other nodes reach this one: an address, or a name that "
-            "they look up; default: that of listen.control, and where that is 0.0.0.0 or [::] the "
+            "host by which other nodes reach this one: an address, or a name that they look up; "
+            "HOST:PORT where the port outside is another, as behind docker -p 10000:7600; default: "
+            "that of listen.control, and where that is 0.0.0.0 or [::] the "
             "machine's own address, if it has one, or else the one that leads to a seed of "
             "cluster.join. a name is tested, and an address that is not named here: members dial "
             "it. none: nobody can dial this node, as behind a NAT; it dials the others"},
@@ -318,7 +330,8 @@ Result<void> validate_goal(const Config& config, const models::Data& data) {
 
 std::vector<std::string> doubts(const Config& config, const Schema& schema) {
   std::vector<std::string> texts = unknown_variables(schema, environment_variables());
-  if (!config.advice.empty()) texts.push_back(config.advice);
+  for (const std::string& doubt : {config.advice, config.address_doubt})
+    if (!doubt.empty()) texts.push_back(doubt);
   if (config.is_insecure)
     texts.emplace_back(
         "security.insecure = true: connections are neither encrypted nor authenticated, and "

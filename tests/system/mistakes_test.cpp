@@ -398,9 +398,9 @@ const Mistake kMistakes[] = {
     {"run --join 127.0.0.1:0",
      "starling run: command line: cluster.join = \"127.0.0.1:0\": \"127.0.0.1:0\" has port 0; "
      "expected the port of a member"},
-    {"run --listen.advertise=10.0.0.1:7600",
-     "starling run: command line: listen.advertise = \"10.0.0.1:7600\": expected a host without a "
-     "port, such as 10.0.0.1"},
+    {"run --listen.advertise=10.0.0.1:0",
+     "starling run: command line: listen.advertise = \"10.0.0.1:0\": expected a host, such as "
+     "10.0.0.1, or HOST:PORT where the port outside is another than that of listen.control"},
     {"run --http.allowed-hosts=node.example:80",
      "starling run: command line: http.allowed-hosts = \"node.example:80\": expected host names "
      "without a port, such as node.example"},
