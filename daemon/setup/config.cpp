@@ -7,6 +7,7 @@
 
 #include "base/bindings.h"
 #include "base/masks.h"
+#include "base/node_name.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/process/model_file.h"
@@ -291,8 +292,8 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
   if (config.node.role != gossip::Role::relay)
     check_privacy(config.node.goal, config.learner, reader);
   if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
-  if (!is_utf8(config.node.name) || !is_plain(config.node.name))
-    reader.mistake("node.name", "expected UTF-8 without control and format characters");
+  if (!is_node_name(config.node.name))
+    reader.mistake("node.name", fmt::format("expected {}", kNodeNameLaw));
   TRY_DO(reader.verdict());
   TRY_DO(load_edges(config.node.topology));
   config.node.terms = models::agreed(config.learner);

@@ -9,6 +9,7 @@
 
 #include "base/prng.h"
 #include "gossip/members/hold_up.h"
+#include "gossip/members/look_alikes.h"
 #include "gossip/members/wishes.h"
 #include "gossip/node/inputs.h"
 #include "gossip/node/parts.h"
@@ -313,6 +314,8 @@ std::vector<std::string> Node::warnings(Time now) const {
   add(parts.neighborhood.warnings());
   add(parts_->exchange.neighbors().warnings(parts.links));
   add(parts_->exchange.neighbors().mute(now, parts.links, parts.members));
+  if (std::string alike = look_alikes(parts.members); !alike.empty())
+    warnings.push_back(std::move(alike));
   add(parts.strays.warnings(now));
   add(parts.agreement.warnings());
   add(parts.links.refusals());

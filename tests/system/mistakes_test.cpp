@@ -25,7 +25,10 @@ struct Mistake {
 const Mistake kMistakes[] = {
     {"run --node.name=a\u202eb",
      "starling run: command line: node.name = \"a\u202eb\": expected UTF-8 without control and "
-     "format characters"},
+     "format characters, \"/\" and blanks at its ends, and not \".\" or \"..\""},
+    {"run --node.name=../x",
+     "starling run: command line: node.name = \"../x\": expected UTF-8 without control and format "
+     "characters, \"/\" and blanks at its ends, and not \".\" or \"..\""},
     {"run --topology.knid=ring",
      "starling run: command line: unknown key topology.knid; did you mean topology.kind?"},
     {"run --topology.kind=rnig",
