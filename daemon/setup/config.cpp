@@ -128,17 +128,16 @@ void bind_addresses(Bindings<Config>& all) {
             "beside localhost and addresses; separated by commas");
 }
 
-// "60s", "90" and "500 rounds".
+// A duration, or "500 rounds".
 Result<void> read_interval(const std::string& text, Config& config) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string unit(trim(std::string_view(text).substr(digits)));
-  const auto number = parse_number(text.substr(0, digits));
-  const bool is_time = unit.empty() || unit == "s", is_count = unit == "rounds" || unit == "round";
-  const bool is_whole = number && *number == std::floor(*number);
-  if (!number || *number < 0 || *number > 1e9 || !(is_time || (is_count && is_whole)))
+  const bool is_count = unit == "rounds" || unit == "round";
+  const auto number = is_count ? parse_number(text.substr(0, digits)) : parse_seconds(text);
+  if (!number || *number < 0 || *number > 1e9)
     return fail(
-        "\"{}\"; expected seconds or rounds, such as 60s, 0.1s or 500 rounds; 0: only when "
-        "asked for, in a pause and at the end",
+        "\"{}\"; expected a duration or rounds, such as 60, 500ms, 10m, 1h or 500 rounds; 0: only "
+        "when asked for, in a pause and at the end",
         text);
   config.checkpoint_rounds = is_count ? static_cast<std::uint64_t>(*number) : 0;
   config.checkpoint_every = is_count ? Duration{} : from_seconds(*number);
@@ -157,7 +156,7 @@ void bind_checkpoint(Bindings<Config>& all) {
           })
       .bind("checkpoint.keep", &Config::checkpoint_keep, Whole{1, 1000}, own,
             "checkpoints that stay on the disk; more bear more damaged ones and take more room")
-      .bind("checkpoint.resume", &Config::resumes, OneOf{kFlagNames}, own,
+      .bind("checkpoint.resume", &Config::resumes, kFlag, own,
             "go on from the newest checkpoint in node.data-dir; no: begin afresh, and write behind "
             "those that are there");
 }
@@ -174,7 +173,7 @@ void bind_trainer(Bindings<Config>& all) {
             "seconds between two times that the trainer saves what it wants to find again, such as "
             "the moments of its optimizer; 0: never; larger: one that comes back finds older "
             "ones; smaller: more time goes into saving, at most a fiftieth")
-      .bind("trainer.share-state", &Config::trainer_shares_state, OneOf{kFlagNames}, own,
+      .bind("trainer.share-state", &Config::trainer_shares_state, kFlag, own,
             "give newcomers what the trainer saved beside the parameters: moments that fit, for "
             "two to three times the bytes");
 }

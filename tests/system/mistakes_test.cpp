@@ -234,9 +234,13 @@ const Mistake kMistakes[] = {
     {"run --stop.loss=low",
      "starling run: command line: stop.loss = \"low\": expected a number from 0 to 1e+300"},
     {"run --stop.seconds=-3",
-     "starling run: command line: stop.seconds = \"-3\": expected a number from 0 to 1000000000"},
-    {"run --stop.stay=yes",
-     "starling run: command line: stop.stay = \"yes\": expected one of false, true"},
+     "starling run: command line: stop.seconds = \"-3\": expected a duration from 0 to 1000000000 "
+     "s, "
+     "such as 30, 500ms, 10m or 1h"},
+    {"run --stop.stay=maybe",
+     "starling run: command line: stop.stay = \"maybe\": expected one of false, no, off, true, "
+     "yes, "
+     "on"},
     {"run --eval.every=0",
      "starling run: command line: eval.every = \"0\": expected a whole number from 1 to "
      "1000000000"},
