@@ -10,7 +10,6 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "base/utc.h"
 #include "daemon/attach/external_run.h"
@@ -38,6 +37,7 @@
 #include "daemon/setup/advertised.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/credentials.h"
+#include "daemon/setup/drawn_names.h"
 #include "daemon/setup/expiry.h"
 #include "daemon/setup/exposure.h"
 #include "daemon/setup/given_ticket.h"
@@ -64,19 +64,6 @@ std::uint64_t clock_incarnation() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
-}
-
-// Cloned machines have the same name and configuration: a random part distinguishes their nodes.
-std::string default_name(const Endpoint& control) {
-  constexpr std::string_view kLetters = "abcdefghijkmnpqrstuvwxyz23456789";
-  char host[64 - 11] = "localhost";
-  ::gethostname(host, sizeof(host) - 1);
-  host[sizeof(host) - 1] = '\0';
-  std::random_device chance;
-  std::string letters;
-  for (int k = 0; k < 4; ++k) letters += kLetters[chance() % kLetters.size()];
-  if (control.port == 0) return fmt::format("{}-{}", host, letters);
-  return fmt::format("{}-{}-{}", host, control.port, letters);
 }
 
 // The address of a host name, as seen from this machine.
@@ -129,7 +116,7 @@ Outcome<void> name_node(Daemon& daemon, Config& config, const Endpoint& control)
   }
   if (!config.node.name.empty()) return {};
   TRY(const auto certificate, kept_certificate(config.data_dir));
-  config.node.name = certificate ? certificate->name : default_name(control);
+  config.node.name = certificate ? certificate->name : draw_node_name(control);
   if (daemon.state && !certificate) config.node.name = daemon.state->keep_name(config.node.name);
   return {};
 }
@@ -182,12 +169,6 @@ Result<std::string> advertised_host(const Endpoint& control, const Config& confi
                      [&](const SeedName& seed) { return source_towards(seed, names); }));
   log::info("listens everywhere; others reach this node at {}, {}", found.host, found.reason);
   return found.host;
-}
-
-// What stands for the address of a node that nobody can dial, in this life.
-std::string draw_mark() {
-  std::random_device chance;
-  return fmt::format("hidden-{:08x}{:08x}", chance(), chance());
 }
 
 // Sets the addresses by which others reach this node.
@@ -403,6 +384,26 @@ void name_keys(CommandLine& line) {
   name_trainer(line);
 }
 
+// The exit code, or the complaint of a run that did not end as it was meant to.
+Outcome<int> judge(Daemon& daemon, const Config& config, bool has_output) {
+  const std::shared_ptr<const Snapshot> last = daemon.board.read();
+  const gossip::EndStatus& end = last->status.run.end;
+  if (end.model.hash != 0)
+    log::info("the run ended with one model, {}: {}", to_text(end.model), end.reason);
+  if (const std::string& shortfall = end.shortfall; !shortfall.empty())
+    return complaint(end.is_left_behind ? kExitLeftBehind : kExitGoalNotReached,
+                     "goal not reached: {}", shortfall);
+  const std::string& unsaved = last->status.checkpoint.problem;
+  if (!unsaved.empty() && !has_output && daemon.disk && daemon.disk->is_empty())
+    return complaint(kExitFailed, "node.data-dir = \"{}\": nothing of this run is kept there: {}",
+                     config.data_dir, unsaved);
+  // A node that a person ends has no result to be judged.
+  const bool is_judged = config.node.goal.is_set() && (end.round || last->trainer);
+  if (const std::string fault = fault_of(*last); !fault.empty() && is_judged)
+    return complaint(kExitGoalNotReached, "goal not reached by {}: {}", config.node.name, fault);
+  return kExitDone;
+}
+
 // The work after the node has ended. Returns the exit code.
 Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& line) {
   const auto output = line.value("output");
@@ -416,17 +417,7 @@ Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& l
   const std::string status = to_text(status_json(*last, std::nullopt));
   if (line.has("json")) fmt::print("{}\n", status);
   if (const auto path = line.value("status-file")) TRY_DO(replace_file(*path, status));
-  const gossip::EndStatus& end = last->status.run.end;
-  if (end.model.hash != 0)
-    log::info("the run ended with one model, {}: {}", to_text(end.model), end.reason);
-  if (const std::string& shortfall = end.shortfall; !shortfall.empty())
-    return complaint(end.is_left_behind ? kExitLeftBehind : kExitGoalNotReached,
-                     "goal not reached: {}", shortfall);
-  // A node that a person ends has no result to be judged.
-  const bool is_judged = config.node.goal.is_set() && (end.round || last->trainer);
-  if (const std::string fault = fault_of(*last); !fault.empty() && is_judged)
-    return complaint(kExitGoalNotReached, "goal not reached by {}: {}", config.node.name, fault);
-  return kExitDone;
+  return judge(daemon, config, output.has_value());
 }
 
 Outcome<int> run_node(const CommandLine& given) {

@@ -101,6 +101,8 @@ Result<void> DiskState::replace(const std::string& name,
   std::string text = first_line(name) + "\n";
   for (const std::string& line : lines) text += line + "\n";
   text += checksum(text) + "\n";
+  std::error_code ignored;
+  std::filesystem::create_directories(folder_, ignored);  // somebody may have removed it
   if (const auto written = replace_file(path(name), text); !written)
     return fail("node.data-dir = \"{}\": {}", folder_, written.error().text);
   return {};
