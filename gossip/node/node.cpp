@@ -82,7 +82,7 @@ void Node::step(Time now, Input input, Outputs& out) {
   if (is_gone()) return;
   const std::size_t before = out.size();
   parts.outbox.begin(out);
-  parts.membership.awake(now);
+  if (parts.membership.awake(now)) parts.exchange.waits().was_away();
   handle(parts, now, input);
   if (is_gone()) return;
   if (!parts.membership.identity().defeat().empty())
@@ -198,7 +198,7 @@ void NodeParts::become_ready(Time now) {
 }
 
 // A resumed node reports the round of its earlier life, so that newcomers ask it for its model.
-Identity::Report NodeParts::report() const {
+Identity::Report NodeParts::report() {
   const RunStatus& run = training.course().run();
   const bool is_training = phase() == Phase::training;
   return {.phase = phase(),
