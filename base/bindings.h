@@ -24,7 +24,7 @@ namespace starling {
 // ---- The values that a key may take. A form reads a value, reports what is wrong with the text,
 // and prints the value; equal values print alike. If all values have names, it lists them.
 
-// A number; seconds for a Duration. An empty text means none, if the number is optional.
+// A number; a Duration is read with its unit. An empty text means none, if the number is optional.
 struct Real {
   double low, high;
 
@@ -32,7 +32,7 @@ struct Real {
     value = reader.number(name, low, high);
   }
   void read(Reader& reader, std::string_view name, Duration& value) const {
-    value = from_seconds(reader.number(name, low, high));
+    value = from_seconds(reader.seconds(name, low, high));
   }
   void read(Reader& reader, std::string_view name, std::optional<double>& value) const {
     value.reset();
@@ -41,6 +41,16 @@ struct Real {
   std::string print(double value) const { return fmt::format("{}", value); }
   std::string print(Duration value) const { return print(seconds(value)); }
   std::string print(const std::optional<double>& value) const { return value ? print(*value) : ""; }
+};
+
+// A duration as a number of seconds.
+struct Seconds {
+  double low, high;
+
+  void read(Reader& reader, std::string_view name, double& value) const {
+    value = reader.seconds(name, low, high);
+  }
+  std::string print(double value) const { return fmt::format("{}", value); }
 };
 
 struct Whole {
@@ -56,7 +66,7 @@ struct Whole {
   }
 };
 
-// An enumeration, whose names are given in its order, or a bool.
+// An enumeration, whose names are given in its order.
 struct OneOf {
   std::span<const std::string_view> names;
 
@@ -119,8 +129,13 @@ std::string help_of(std::string help, std::span<const Row> rows) {
   return help;
 }
 
-inline constexpr std::string_view kFlagNames[] = {"false", "true"};
-inline constexpr OneOf kFlag{kFlagNames};
+// A bool.
+struct Flag {
+  void read(Reader& reader, std::string_view name, bool& value) const { value = reader.flag(name); }
+  std::string print(bool value) const { return value ? "true" : "false"; }
+  std::vector<std::string> choices() const { return {"false", "true"}; }
+};
+inline constexpr Flag kFlag{};
 
 // Any text, or a list of texts.
 struct Text {

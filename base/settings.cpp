@@ -104,8 +104,8 @@ void Settings::read_keys(std::span<const SettingSources::Pair> keys,
 std::vector<std::string> unknown_variables(const Schema& schema,
                                            std::span<const SettingSources::Pair> variables) {
   // Those of the clients of trainers, whose environment a node may share.
-  std::vector<std::string> known{"STARLING_NODE", "STARLING_PROGRAM", "STARLING_SLOW_BLAS",
-                                 "STARLING_SOCKET", "STARLING_STAGING"};
+  std::vector<std::string> known{"STARLING_LIFE",      "STARLING_NODE",   "STARLING_PROGRAM",
+                                 "STARLING_SLOW_BLAS", "STARLING_SOCKET", "STARLING_STAGING"};
   std::vector<std::string> unknown;
   for (const Key& key : schema.keys()) known.push_back(environment_name(key.name));
   for (const auto& [name, value] : variables) {
@@ -156,9 +156,19 @@ std::int64_t Reader::integer(std::string_view name, std::int64_t low, std::int64
   return *value;
 }
 
+double Reader::seconds(std::string_view name, double low, double high) {
+  const std::optional<double> value = parse_seconds(text(name));
+  if (!value || *value < low || *value > high) {
+    mistake(name, fmt::format("expected a duration from {} to {} s, such as 30, 500ms, 10m or 1h",
+                              low, high));
+    return low;
+  }
+  return *value;
+}
+
 bool Reader::flag(std::string_view name) {
-  static constexpr std::string_view kWords[] = {"false", "true"};
-  return choice(name, kWords) == 1;
+  static constexpr std::string_view kWords[] = {"false", "no", "off", "true", "yes", "on"};
+  return choice(name, kWords) >= 3;
 }
 
 std::size_t Reader::choice(std::string_view name, std::span<const std::string_view> allowed) {

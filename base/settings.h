@@ -111,7 +111,10 @@ class Reader {
   const std::string& text(std::string_view name) const { return settings_->text(name); }
   std::vector<std::string> list(std::string_view name) const;
   double number(std::string_view name, double low, double high);
+  // A duration in seconds: "30", or with a unit of ms, s, m, h or d, as "500ms" and "1h".
+  double seconds(std::string_view name, double low, double high);
   std::int64_t integer(std::string_view name, std::int64_t low, std::int64_t high);
+  // true, yes or on; false, no or off.
   bool flag(std::string_view name);
   // The index of the value among `allowed`; 0 after a mistake.
   std::size_t choice(std::string_view name, std::span<const std::string_view> allowed);

@@ -61,6 +61,21 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return parse_exactly<std::int64_t>(without_plus(trim(text)));
 }
 
+std::optional<double> parse_seconds(std::string_view text) {
+  struct Unit {
+    std::string_view name;
+    double seconds;
+  };
+  constexpr Unit kUnits[] = {{"ms", .001}, {"s", 1}, {"m", 60}, {"h", 3'600}, {"d", 86'400}};
+  text = trim(text);
+  for (const Unit& unit : kUnits)
+    if (text.ends_with(unit.name)) {
+      const auto number = parse_number(text.substr(0, text.size() - unit.name.size()));
+      return number ? std::optional(*number * unit.seconds) : std::nullopt;
+    }
+  return parse_number(text);
+}
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (true) {

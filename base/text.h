@@ -30,6 +30,8 @@ std::string with_commas(std::size_t number);
 // is not finite.
 std::optional<double> parse_number(std::string_view text);
 std::optional<std::int64_t> parse_integer(std::string_view text);
+// "30", "500ms", "30s", "10m", "1h" and "2d" in seconds.
+std::optional<double> parse_seconds(std::string_view text);
 
 // A number from all characters of the text, without a plus or blanks.
 template <class T, class... Base>

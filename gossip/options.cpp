@@ -94,8 +94,10 @@ const Bindings<Options>& bindings() {
         .bind("stop.rounds", at(&Options::goal, &Goal::rounds), Whole{0, INT64_C(1) << 40}, agreed,
               "end the run after this many rounds of the fleet: of each node where nodes go in "
               "step, else by the mean of those that train; 0: no limit")
-        .bind("stop.seconds", at(&Options::goal, &Goal::seconds), Real{0, 1e9}, agreed,
-              "end the run so many seconds after its first round; 0: no limit")
+        .bind("stop.seconds", at(&Options::goal, &Goal::seconds), Seconds{0, 1e9}, agreed,
+              "end the run so many seconds after its first round; 0: no limit; the time for which "
+              "the "
+              "machine sleeps does not count")
         .bind("stop.samples", at(&Options::goal, &Goal::samples), Whole{0, INT64_C(1) << 60},
               agreed, "end the run after so many samples, of all nodes together; 0: no limit")
         .bind("stop.loss", at(&Options::goal, &Goal::loss), Real{0, 1e300}, agreed,

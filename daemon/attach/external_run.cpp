@@ -59,7 +59,8 @@ TrainerTerms terms_of(const Config& config, const std::string& node) {
                       .learning_rate = optim.learning_rate,
                       .seed = optim.seed},
           .algorithm = optim.algorithm,
-          .weighs_samples = config.learner.data.weight == models::Weight::samples};
+          .weighs_samples = config.learner.data.weight == models::Weight::samples,
+          .life = config.trainer_command.empty() ? "" : std::to_string(config.node.incarnation)};
 }
 
 }  // namespace
@@ -73,8 +74,8 @@ void name_trainer(CommandLine& line) {
   line.keys.emplace_back("model.kind", "external");
 }
 
-Result<std::unique_ptr<ExternalRun>> ExternalRun::open(const Config& config,
-                                                       const std::string& node) {
+Outcome<std::unique_ptr<ExternalRun>> ExternalRun::open(const Config& config,
+                                                        const std::string& node) {
   TRY(const std::string path, socket_path(config, node));
   TRY(auto port, TrainerPort::open(path, terms_of(config, node)));
   return std::unique_ptr<ExternalRun>(new ExternalRun(std::move(port)));
@@ -92,12 +93,16 @@ Result<std::unique_ptr<optim::Trainer>> ExternalRun::await(const Config& config,
     const bool is_new = std::exchange(known, status.refused) < status.refused;
     return {.has_worked = status.exchanges > 0 || port->await({}) != nullptr,
             .has_attached = status.attached > 0,
+            .is_stalled = status.state == TrainerStatus::State::stalled,
             .exchanges = status.exchanges,
             .refusal = is_new ? status.refusal : ""};
   };
   if (!config.trainer_command.empty())
-    process_ = std::make_unique<TrainerProcess>(config.trainer_command, port_->path(), node, past,
-                                                std::move(on_end));
+    process_ = std::make_unique<TrainerProcess>(
+        config.trainer_command,
+        std::vector{"STARLING_SOCKET=" + port_->path(), "STARLING_NODE=" + node,
+                    fmt::format("{}={}", kLifeVariable, port_->terms().life)},
+        past, std::move(on_end));
   TRY_DO(await_first(config.trainer_command));
   const std::uint64_t stream = stable_hash(node);
   const optim::Options& options = config.learner.optim;

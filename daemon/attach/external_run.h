@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/command_line.h"
-#include "base/result.h"
 #include "daemon/attach/trainer_port.h"
 #include "daemon/attach/trainer_process.h"
 #include "daemon/process/board.h"
@@ -27,7 +26,7 @@ void name_trainer(CommandLine& line);
 class ExternalRun {
  public:
   // Listens for the trainer. The error names trainer.socket.
-  static Result<std::unique_ptr<ExternalRun>> open(const Config& config, const std::string& node);
+  static Outcome<std::unique_ptr<ExternalRun>> open(const Config& config, const std::string& node);
   ~ExternalRun();
 
   // Starts trainer.command, if there is one; `on_end` is called in another thread when it ends and

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <utility>
+
 namespace starling::daemon {
 
 void LoopWatch::begin(const Hello& hello, const TensorTable& table, bool is_corrected) {
@@ -20,9 +23,8 @@ void LoopWatch::begin(const Hello& hello, const TensorTable& table, bool is_corr
 
 LoopWatch::Finding LoopWatch::end(const TrainerAnswer& answer, std::size_t count) {
   const std::uint64_t steps = answer.steps.value_or(count);
-  const bool is_new_loss = answer.loss && loss_ && *answer.loss != *loss_;
-  loss_ = answer.loss;
-  const Fault fault = fault_of(answer, steps, is_new_loss);
+  has_ever_moved_ = has_ever_moved_ || has_moved_;
+  const Fault fault = fault_of(answer, steps);
   if (fault != fault_) rounds_ = 0, steps_ = 0;
   fault_ = fault;
   ++rounds_;
@@ -38,14 +40,24 @@ LoopWatch::Finding LoopWatch::end(const TrainerAnswer& answer, std::size_t count
   return finding;
 }
 
-// A loop whose loss stays the same may have come to its end, and one of rate 0 moves nothing.
-LoopWatch::Fault LoopWatch::fault_of(const TrainerAnswer& answer, std::uint64_t steps,
-                                     bool is_new_loss) const {
+LoopWatch::Fault LoopWatch::fault_of(const TrainerAnswer& answer, std::uint64_t steps) {
+  const bool is_still = should_move(answer) && !has_moved_;
   if (steps == 0 && answer.left_out > 0) return Fault::none;
   if (steps == 0 && has_moved_) return is_corrected_ ? Fault::elsewhere : Fault::none;
   if (steps == 0) return Fault::no_step;
-  const bool is_still = !has_moved_ && is_new_loss && answer.learning_rate != 0;
   return is_still ? Fault::still : Fault::none;
+}
+
+// A loop whose loss stays the same may have come to its end, and one of rate 0 moves nothing.
+bool LoopWatch::should_move(const TrainerAnswer& answer) {
+  const double part = has_ever_moved_ ? kSlight : 0;
+  const double rate = answer.learning_rate.value_or(most_rate_);
+  most_rate_ = std::max(most_rate_, rate);
+  const bool is_slow = answer.learning_rate && rate <= part * most_rate_;
+  const auto before = std::exchange(loss_, answer.loss);
+  if (!before || !loss_) return false;
+  most_loss_ = std::max({most_loss_, std::abs(*before), std::abs(*loss_)});
+  return !is_slow && std::abs(*loss_ - *before) > part * most_loss_;
 }
 
 std::string LoopWatch::text_of(Fault fault) const {

@@ -42,6 +42,9 @@ class LoopWatch {
   static constexpr std::uint64_t kStepsLimit = 20;
   // Of such steps fewer are no fault.
   static constexpr std::uint64_t kStepsLeast = 5;
+  // Of a loop that has moved: a change of the loss by less than this part of the largest so far, or
+  // a rate below this part of the largest, may be the end of its way.
+  static constexpr double kSlight = 1e-3;
   // Tensors that have not moved after so many rounds with steps are named.
   static constexpr int kTensorRounds = 10;
   static constexpr std::size_t kNamedLimit = 4;
@@ -53,7 +56,8 @@ class LoopWatch {
     bool has_moved;  // in any round, or it is frozen
   };
 
-  Fault fault_of(const TrainerAnswer& answer, std::uint64_t steps, bool is_new_loss) const;
+  Fault fault_of(const TrainerAnswer& answer, std::uint64_t steps);
+  bool should_move(const TrainerAnswer& answer);
   std::string text_of(Fault fault) const;
   bool is_naming() const { return tensor_rounds_ < kTensorRounds; }
   std::string note_on_tensors();
@@ -62,11 +66,12 @@ class LoopWatch {
   bool is_corrected_ = false;
   std::vector<Watched> tensors_;  // averaged, in the order of x
   std::size_t next_ = 0;          // the first that the next part of x may hold
-  bool has_moved_ = false;
-  std::optional<double> loss_;  // of the last round
-  Fault fault_ = Fault::none;   // of the last rounds
-  int rounds_ = 0;              // so many in a row
-  std::uint64_t steps_ = 0;     // asked for in these
+  bool has_moved_ = false, has_ever_moved_ = false;
+  std::optional<double> loss_;            // of the last round
+  double most_loss_ = 0, most_rate_ = 0;  // so far
+  Fault fault_ = Fault::none;             // of the last rounds
+  int rounds_ = 0;                        // so many in a row
+  std::uint64_t steps_ = 0;               // asked for in these
   int tensor_rounds_ = 0;
 };
 

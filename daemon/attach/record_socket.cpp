@@ -58,13 +58,13 @@ OpenFile first_file(const msghdr& message) {
 
 }  // namespace
 
-Result<OpenFile> listen_at(const std::string& path) {
+Outcome<OpenFile> listen_at(const std::string& path) {
   const auto address = address_of(path);
   if (!address)
-    return fail("trainer.socket = \"{}\" has {} bytes; expected at most {}", path, path.size(),
-                sizeof(sockaddr_un::sun_path) - 1);
-  const auto refused = [&](const char* reason) {
-    return fail("trainer.socket = \"{}\": {}", path, reason);
+    return complaint(kExitWrongUsage, "trainer.socket = \"{}\" has {} bytes; expected at most {}",
+                     path, path.size(), sizeof(sockaddr_un::sun_path) - 1);
+  const auto refused = [&](const char* reason, int code = kExitWrongUsage) {
+    return complaint(code, "trainer.socket = \"{}\": {}", path, reason);
   };
   OpenFile socket = new_socket();
   bool is_bound = socket && bind_at(socket, *address);
@@ -72,7 +72,7 @@ Result<OpenFile> listen_at(const std::string& path) {
     struct stat info {};
     if (::lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode))
       return refused("something else is there");
-    if (is_answered(*address)) return refused("another daemon listens there");
+    if (is_answered(*address)) return refused("another daemon listens there", kExitFailed);
     ::unlink(path.c_str());
     is_bound = bind_at(socket, *address);
   }

@@ -6,14 +6,15 @@
 #include <optional>
 #include <string>
 
-#include "base/result.h"
+#include "base/command_line.h"
 #include "daemon/process/open_file.h"
 
 namespace starling::daemon {
 
 // A socket that listens; a dead process's socket at the path is replaced. Only the user of this
-// process may connect, and the path exists before any process can. The error names trainer.socket.
-Result<OpenFile> listen_at(const std::string& path);
+// process may connect, and the path exists before any process can. The error names trainer.socket;
+// another daemon there is kExitFailed.
+Outcome<OpenFile> listen_at(const std::string& path);
 
 // The process at the other end; nothing if it belongs to another user.
 std::optional<pid_t> process_behind(int socket);

@@ -13,6 +13,7 @@
 #include "daemon/attach/trainer_model.h"
 #include "daemon/process/clock.h"
 #include "daemon/process/log.h"
+#include "daemon/process/other_processes.h"
 #include "daemon/process/quiet_thread.h"
 
 namespace starling::daemon {
@@ -107,8 +108,8 @@ std::size_t state_limit(const Attached& trainer) {
   return (std::size_t{64} << 20) + 16 * trainer.hello.values.bytes;
 }
 
-Result<std::unique_ptr<TrainerPort>> TrainerPort::open(const std::string& path,
-                                                       TrainerTerms terms) {
+Outcome<std::unique_ptr<TrainerPort>> TrainerPort::open(const std::string& path,
+                                                        TrainerTerms terms) {
   TRY(OpenFile listener, listen_at(path));
   return std::unique_ptr<TrainerPort>(new TrainerPort(path, std::move(listener), std::move(terms)));
 }
@@ -199,7 +200,8 @@ void TrainerPort::end(const std::string& reason,
                       const std::function<bool(const Attached&)>& write) {
   std::unique_lock lock(mutex_);
   const auto is_free = [this] { return !job_ || job_->answer; };
-  changed_.wait_for(lock, kEndPatience, [&] { return !trainer_ || is_free(); });
+  if (!watch_.standstill(now()))
+    changed_.wait_for(lock, kEndPatience, [&] { return !trainer_ || is_free(); });
   if (!trainer_) return;
   const bool has_model = is_free() && write(*trainer_);
   send_record(socket_.number(), write_end(reason, has_model));
@@ -258,6 +260,14 @@ void TrainerPort::accept_one() {
   if (!socket) return;
   const auto process = process_behind(socket.number());
   if (!process) return turn_away(socket, "the trainer runs as another user than the daemon");
+  if (const auto life = variable_of(*process, kLifeVariable);
+      life && !terms_.life.empty() && *life != terms_.life) {
+    log::warning("a trainer (process {}) of an earlier life of this node was told to end",
+                 *process);
+    return turn_away(socket,
+                     "an earlier life of the daemon started this trainer; the daemon starts its "
+                     "own (trainer.command), so this one must end");
+  }
   if (visitors_.size() >= kVisitorsLimit) {
     turn_away(visitors_.front().socket, "too many processes try to attach at once");
     visitors_.erase(visitors_.begin());

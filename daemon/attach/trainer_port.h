@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/command_line.h"
 #include "base/result.h"
 #include "daemon/attach/record_socket.h"
 #include "daemon/attach/records.h"
@@ -43,10 +44,13 @@ void for_each_donated(const Attached& trainer,
 // The most bytes of a state that this trainer may save: 64 MiB and 16 times its tensors.
 std::size_t state_limit(const Attached& trainer);
 
+// In the environment of the trainers that the daemon starts: in which of its lives.
+inline constexpr char kLifeVariable[] = "STARLING_LIFE";
+
 class TrainerPort {
  public:
   // Listens at `path`; replaces the socket of a dead process. The error names the path.
-  static Result<std::unique_ptr<TrainerPort>> open(const std::string& path, TrainerTerms terms);
+  static Outcome<std::unique_ptr<TrainerPort>> open(const std::string& path, TrainerTerms terms);
   // Ends the conversation. REQUIRES that no thread is in ask() or await().
   ~TrainerPort();
 
@@ -74,7 +78,8 @@ class TrainerPort {
   void interrupt();
   bool is_interrupted() const;
   // After interrupt(): tells the trainer that the run is over, after its open job if that ends in
-  // time. `write` puts the last parameters into the segment; false: it has none.
+  // time; a trainer that stands still is not waited for. `write` puts the last parameters into the
+  // segment; false: it has none.
   void end(const std::string& reason, const std::function<bool(const Attached&)>& write);
   // Any thread.
   TrainerStatus status() const;

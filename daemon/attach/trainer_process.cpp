@@ -7,8 +7,8 @@
 #include <csignal>
 #include <utility>
 
-#include "daemon/process/child_process.h"
 #include "daemon/process/log.h"
+#include "daemon/process/other_processes.h"
 #include "daemon/process/quiet_thread.h"
 
 namespace starling::daemon {
@@ -20,8 +20,6 @@ using std::chrono::steady_clock;
 constexpr milliseconds kCommandLookEvery{50};
 // Before a command that failed is started again; doubled each time.
 constexpr milliseconds kFirstPause{500}, kLongestPause{30'000};
-// A command that ran for longer did not fail at its start.
-constexpr milliseconds kWellFor{60'000};
 // For a trainer to save its work after the run is over.
 constexpr milliseconds kFarewell{5'000};
 constexpr milliseconds kGroupPatience{2'000};
@@ -53,7 +51,7 @@ std::string with_words(const std::string& words) {
 
 // The program is not there, or Python cannot read it: a restart finds the same.
 bool is_incurable(const TrainerEnd& end) {
-  if (end.has_attached) return false;
+  if (end.has_attached || end.has_worked) return false;
   if (end.code == kNotExecutable || end.code == kNotFound) return true;
   constexpr std::array kErrors = {
       "ModuleNotFoundError:", "ImportError:", "SyntaxError:", "IndentationError:", "TabError:"};
@@ -68,48 +66,63 @@ bool pauses(const std::stop_token& stop, milliseconds time) {
   return !stop.stop_requested();
 }
 
-void end(ChildProcess& child) {
-  if (child.wait(kFarewell)) return;
-  ::kill(-child.pid(), SIGTERM);
-  if (!child.wait(kGroupPatience)) ::kill(-child.pid(), SIGKILL);
+// Sends the signal to all processes of the group. Returns those that have not ended in time.
+std::vector<OtherProcess> signal_group(ChildProcess& leader, int signal) {
+  ::kill(-leader.pid(), signal);
+  const auto until = steady_clock::now() + kGroupPatience;
+  while (true) {
+    (void)leader.running();  // takes note of its end
+    std::vector<OtherProcess> left = living_members(leader.pid());
+    if (left.empty() || steady_clock::now() >= until) return left;
+    std::this_thread::sleep_for(kCommandLookEvery);
+  }
 }
 
 }  // namespace
 
+// What ends after steps may end by chance, as by a signal: only an exit with the same words counts.
 bool TrainerFailures::add(TrainerEnd end) {
+  const bool is_same = end.code == last_.code && end.words == last_.words;
+  const bool is_exit = end.code <= 128 && !end.words.empty();
+  same_ = !is_exit ? 0 : is_same ? same_ + 1 : 1;
+  if (end.has_worked)
+    alike_ = refused_ = unattached_ = 0;
+  else
+    count_without_steps(end);
+  last_ = std::move(end);
+  return same_ >= kFailuresLimit || alike_ >= kFailuresLimit || refused_ >= kRefusalsLimit ||
+         unattached_ >= kUnattachedLimit || is_incurable(last_);
+}
+
+void TrainerFailures::count_without_steps(const TrainerEnd& end) {
   alike_ = end.code == last_.code ? alike_ + 1 : 1;
   const bool is_again = alike_ > 1 && end.refusal == last_.refusal;
   const bool is_same_word = alike_ > 1 && end.words == last_.words;
   refused_ = end.refusal.empty() ? 0 : is_again ? refused_ + 1 : 1;
   unattached_ = end.has_attached || end.words.empty() ? 0 : is_same_word ? unattached_ + 1 : 1;
-  last_ = std::move(end);
-  return alike_ >= kFailuresLimit || refused_ >= kRefusalsLimit ||
-         unattached_ >= kUnattachedLimit || is_incurable(last_);
 }
 
 std::string TrainerFailures::text() const {
-  return fmt::format("ended{} with {} and {}{}{}",
-                     alike_ > 1 ? fmt::format(" {} times in a row", alike_) : "",
-                     end_of(last_.code), last_.has_attached ? "without a step" : "never attached",
+  const int times = std::max(alike_, same_);
+  return fmt::format("ended{} with {}{}{}{}",
+                     times > 1 ? fmt::format(" {} times in a row", times) : "", end_of(last_.code),
+                     last_.has_worked     ? ""
+                     : last_.has_attached ? " and without a step"
+                                          : " and never attached",
                      with_words(last_.words),
                      last_.refusal.empty() ? "" : "; the daemon refused it: " + last_.refusal);
 }
 
-TrainerProcess::TrainerProcess(std::string command, const std::string& socket,
-                               const std::string& node, std::function<TrainerPast()> past,
-                               std::function<void()> on_end)
+TrainerProcess::TrainerProcess(std::string command, const std::vector<std::string>& environment,
+                               std::function<TrainerPast()> past, std::function<void()> on_end)
     : command_(std::move(command)),
-      arguments_{"/usr/bin/env",
-                 "STARLING_SOCKET=" + socket,
-                 "STARLING_NODE=" + node,
-                 "/bin/sh",
-                 "-c",
-                 kScript,
-                 "sh",
-                 command_},
+      arguments_{"/usr/bin/env"},
       past_(std::move(past)),
-      on_end_(std::move(on_end)),
-      thread_(quiet_thread([this](const std::stop_token& stop) { run(stop); })) {}
+      on_end_(std::move(on_end)) {
+  arguments_.insert(arguments_.end(), environment.begin(), environment.end());
+  arguments_.insert(arguments_.end(), {"/bin/sh", "-c", kScript, "sh", command_});
+  thread_ = quiet_thread([this](const std::stop_token& stop) { run(stop); });
+}
 
 std::string TrainerProcess::failure() const {
   const std::lock_guard lock(mutex_);
@@ -131,18 +144,14 @@ void TrainerProcess::tell(std::string& text, std::string words) {
   text = std::move(words);
 }
 
-bool TrainerProcess::gives_up(int code) {
-  const TrainerPast past = past_();
+bool TrainerProcess::gives_up(int code, const TrainerPast& past) {
   {
     const std::lock_guard lock(mutex_);
     if (ends_ > 1) longest_ = std::max(longest_, past.exchanges - taken_);
     taken_ = past.exchanges;
   }
-  if (past.has_worked) {
-    failures_ = {};
+  if (!failures_.add({code, words_, past.refusal, past.has_attached, past.has_worked}))
     return false;
-  }
-  if (!failures_.add({code, words_, past.refusal, past.has_attached})) return false;
   tell(failure_, fmt::format("trainer.command \"{}\" {}; it is not started again", command_,
                              failures_.text()));
   return true;
@@ -157,6 +166,17 @@ void TrainerProcess::tell_pause(int code, milliseconds pause) {
   tell(pause_, fmt::format("{}; it is started again in {} s", crash,
                            static_cast<double>(pause.count()) / 1000));
   log::warning("{}", this->pause());
+}
+
+void TrainerProcess::end(ChildProcess& child) const {
+  if (!past_().is_stalled && child.wait(kFarewell)) return;
+  if (signal_group(child, SIGTERM).empty()) return;
+  for (const OtherProcess& left : signal_group(child, SIGKILL))
+    log::warning(
+        "process {} ({}) of trainer.command does not end, not even by SIGKILL (state {}: {}); it "
+        "is left behind",
+        left.process, left.name, left.state,
+        left.state == 'D' ? "the system waits for a device or a disk" : "see ps");
 }
 
 void TrainerProcess::run(const std::stop_token& stop) {
@@ -176,8 +196,10 @@ void TrainerProcess::run(const std::stop_token& stop) {
       words_ = errors_.take_last_line();
       ++ends_;
       if (code == 0) has_succeeded_ = true;
-      if (code == 0 || gives_up(code)) return on_end_();
-      if (steady_clock::now() - begun > kWellFor) pause = kFirstPause;
+      const TrainerPast past = past_();
+      const bool has_worked_on = past.exchanges > taken_ && steady_clock::now() - begun > pause;
+      if (code == 0 || gives_up(code, past)) return on_end_();
+      if (has_worked_on) pause = kFirstPause;
       tell_pause(code, pause);
     }
     if (!pauses(stop, pause)) return;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/process/child_process.h"
 #include "daemon/process/overheard.h"
 
 namespace starling::daemon {
@@ -18,6 +19,7 @@ namespace starling::daemon {
 struct TrainerPast {
   bool has_worked = false;      // one has taken steps, or is attached now
   bool has_attached = false;    // one has been accepted
+  bool is_stalled = false;      // one is there, and stands still
   std::uint64_t exchanges = 0;  // in which they took part, all together
   std::string refusal = {};     // of one that was refused since this was asked last; empty: none
 };
@@ -28,9 +30,10 @@ struct TrainerEnd {
   std::string words = {};    // the last line of its standard error; empty: none
   std::string refusal = {};  // by the daemon; empty: it was not refused
   bool has_attached = false;
+  bool has_worked = false;  // a trainer has taken steps, in this life of the command or before
 };
 
-// Ends of the command in a row without a step.
+// Ends of the command in a row.
 class TrainerFailures {
  public:
   // Returns whether one more would be the same again.
@@ -39,22 +42,26 @@ class TrainerFailures {
   std::string text() const;
 
  private:
+  void count_without_steps(const TrainerEnd& end);
+
   TrainerEnd last_;
-  int alike_ = 0;       // with that code
+  int same_ = 0;        // with that exit code and those words
+  int alike_ = 0;       // before a trainer worked, with that code
   int refused_ = 0;     // of these, for that reason
   int unattached_ = 0;  // of these, before it attached and with those words
 };
 
 class TrainerProcess {
  public:
-  // Runs `command` by /bin/sh, with STARLING_SOCKET and STARLING_NODE in its environment, with its
+  // Runs `command` by /bin/sh, with `environment` ("NAME=VALUE") over that of this process, and its
   // output to this process's standard error. After exit code 0 it has done its work; after any
-  // other end it is restarted, a little later each time, unless no trainer has worked so far and
-  // the command has failed in the same way several times in a row, or in a way that no restart
-  // cures. `on_end` is called in a thread of its own when it is not restarted; `past` is asked
-  // there, too. The destructor waits for the command to end by itself; if that takes too long it
-  // asks the command and its children to end, and finally kills them.
-  TrainerProcess(std::string command, const std::string& socket, const std::string& node,
+  // other end it is restarted, a little later each time that it did not work for longer than that,
+  // unless it has failed in the same way several times in a row, or in a way that no restart cures.
+  // `on_end` is called in a thread of its own when it is not restarted; `past` is asked there, too.
+  // The destructor waits for the command to end by itself; if that takes too long, or it is
+  // stalled, it asks the command and its children to end, and finally kills them. Those that
+  // outlast that, because the system waits for a device, are named in the log and left behind.
+  TrainerProcess(std::string command, const std::vector<std::string>& environment,
                  std::function<TrainerPast()> past, std::function<void()> on_end);
 
   // The command has ended with exit code 0. Any thread.
@@ -71,7 +78,8 @@ class TrainerProcess {
 
  private:
   void run(const std::stop_token& stop);
-  bool gives_up(int code);
+  void end(ChildProcess& child) const;
+  bool gives_up(int code, const TrainerPast& past);
   void tell_pause(int code, std::chrono::milliseconds pause);
   void tell(std::string& text, std::string words);
 

@@ -11,6 +11,7 @@ struct TrainerTerms {
   Welcome welcome = {};
   const optim::AlgorithmRow* algorithm = optim::algorithm_named("dpsgd");
   bool weighs_samples = false;  // the loss of a node weighs by its samples (data.weight)
+  std::string life = {};  // of the daemon, which starts the trainer itself; empty: it does not
 };
 
 // Whether the run has the right limit with a trainer of these abilities. The error says what to do.

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "base/utc.h"
 #include "daemon/attach/external_run.h"
@@ -39,6 +38,7 @@
 #include "daemon/setup/advertised.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/credentials.h"
+#include "daemon/setup/drawn_names.h"
 #include "daemon/setup/expiry.h"
 #include "daemon/setup/exposure.h"
 #include "daemon/setup/given_ticket.h"
@@ -65,19 +65,6 @@ std::uint64_t clock_incarnation() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
-}
-
-// Cloned machines have the same name and configuration: a random part distinguishes their nodes.
-std::string default_name(const Endpoint& control) {
-  constexpr std::string_view kLetters = "abcdefghijkmnpqrstuvwxyz23456789";
-  char host[64 - 11] = "localhost";
-  ::gethostname(host, sizeof(host) - 1);
-  host[sizeof(host) - 1] = '\0';
-  std::random_device chance;
-  std::string letters;
-  for (int k = 0; k < 4; ++k) letters += kLetters[chance() % kLetters.size()];
-  if (control.port == 0) return fmt::format("{}-{}", host, letters);
-  return fmt::format("{}-{}-{}", host, control.port, letters);
 }
 
 // The address of a host name, as seen from this machine.
@@ -124,13 +111,13 @@ struct GivenKeys {
 };
 
 // The name that the user gives, the certificate has, or an earlier life had.
-Result<void> name_node(Daemon& daemon, Config& config, const Endpoint& control) {
+Outcome<void> name_node(Daemon& daemon, Config& config, const Endpoint& control) {
   if (!config.data_dir.empty()) {
     TRY(daemon.state, DiskState::open(config.data_dir));
   }
   if (!config.node.name.empty()) return {};
   TRY(const auto certificate, kept_certificate(config.data_dir));
-  config.node.name = certificate ? certificate->name : default_name(control);
+  config.node.name = certificate ? certificate->name : draw_node_name(control);
   if (daemon.state && !certificate) config.node.name = daemon.state->keep_name(config.node.name);
   return {};
 }
@@ -175,7 +162,7 @@ bool is_external(const Config& config) {
 
 // If no host is named: the one at which the node listens, or one by which it can be reached.
 Result<std::string> advertised_host(const Endpoint& control, const Config& config) {
-  if (!config.advertise.empty()) return config.advertise;
+  if (!config.advertise.host.empty()) return config.advertise.host;
   if (!is_wildcard(control)) return control.host;
   const DnsOptions names{.server = config.name_server};
   TRY(const Reachable found,
@@ -183,12 +170,6 @@ Result<std::string> advertised_host(const Endpoint& control, const Config& confi
                      [&](const SeedName& seed) { return source_towards(seed, names); }));
   log::info("listens everywhere; others reach this node at {}, {}", found.host, found.reason);
   return found.host;
-}
-
-// What stands for the address of a node that nobody can dial, in this life.
-std::string draw_mark() {
-  std::random_device chance;
-  return fmt::format("hidden-{:08x}{:08x}", chance(), chance());
 }
 
 // Sets the addresses by which others reach this node.
@@ -205,10 +186,11 @@ Result<void> name_addresses(const Daemon& daemon, Config& config) {
     return {};
   }
   TRY(const std::string host, advertised_host(control, config));
-  config.node.control = {host, control.port};
+  config.node.control = {host, config.advertise.port > 0 ? config.advertise.port : control.port};
+  config.address_doubt = loopback_doubt(config.advertise, resolve_all);
   // A name may mean nothing to others, or another machine.
   config.node.tests_address = !is_loopback(config.node.control) &&
-                              (config.advertise.empty() || !is_numeric(config.node.control));
+                              (config.advertise.host.empty() || !is_numeric(config.node.control));
   if (is_wildcard(config.node.http)) config.node.http.host = host;
   return {};
 }
@@ -221,8 +203,8 @@ SpectrumCache::Rounds rounds_of(const gossip::Options& node) {
           .share = node.needs.mixing_share};
 }
 
-Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
-                  const std::string& config_text) {
+Outcome<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
+                   const std::string& config_text) {
   TRY(const Endpoint control, resolve_key("listen.control", config.listen_control));
   TRY(const Endpoint own_http, resolve_key("listen.http", config.listen_http));
   TRY_DO(name_node(daemon, config, control));
@@ -246,7 +228,7 @@ Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   http.connections_limit = std::max<std::size_t>(shares.http, 1);
   http.hosts = config.allowed_hosts;
   http.hosts.push_back(config.listen_http.host);
-  if (!config.advertise.empty()) http.hosts.push_back(config.advertise);
+  if (!config.advertise.host.empty()) http.hosts.push_back(config.advertise.host);
   TRY(daemon.http, HttpServer::start(own_http, std::move(handler), http));
   TRY_DO(name_addresses(daemon, config));
   TRY_DO(remember(daemon, config));
@@ -403,6 +385,26 @@ void name_keys(CommandLine& line) {
   name_trainer(line);
 }
 
+// The exit code, or the complaint of a run that did not end as it was meant to.
+Outcome<int> judge(Daemon& daemon, const Config& config, bool has_output) {
+  const std::shared_ptr<const Snapshot> last = daemon.board.read();
+  const gossip::EndStatus& end = last->status.run.end;
+  if (end.model.hash != 0)
+    log::info("the run ended with one model, {}: {}", to_text(end.model), end.reason);
+  if (const std::string& shortfall = end.shortfall; !shortfall.empty())
+    return complaint(end.is_left_behind ? kExitLeftBehind : kExitGoalNotReached,
+                     "goal not reached: {}", shortfall);
+  const std::string& unsaved = last->status.checkpoint.problem;
+  if (!unsaved.empty() && !has_output && daemon.disk && daemon.disk->is_empty())
+    return complaint(kExitFailed, "node.data-dir = \"{}\": nothing of this run is kept there: {}",
+                     config.data_dir, unsaved);
+  // A node that a person ends has no result to be judged.
+  const bool is_judged = config.node.goal.is_set() && (end.round || last->trainer);
+  if (const std::string fault = fault_of(*last); !fault.empty() && is_judged)
+    return complaint(kExitGoalNotReached, "goal not reached by {}: {}", config.node.name, fault);
+  return kExitDone;
+}
+
 // The work after the node has ended. Returns the exit code.
 Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& line) {
   const auto output = line.value("output");
@@ -416,17 +418,7 @@ Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& l
   const std::string status = to_text(status_json(*last, std::nullopt));
   if (line.has("json")) fmt::print("{}\n", status);
   if (const auto path = line.value("status-file")) TRY_DO(replace_file(*path, status));
-  const gossip::EndStatus& end = last->status.run.end;
-  if (end.model.hash != 0)
-    log::info("the run ended with one model, {}: {}", to_text(end.model), end.reason);
-  if (const std::string& shortfall = end.shortfall; !shortfall.empty())
-    return complaint(end.is_left_behind ? kExitLeftBehind : kExitGoalNotReached,
-                     "goal not reached: {}", shortfall);
-  // A node that a person ends has no result to be judged.
-  const bool is_judged = config.node.goal.is_set() && (end.round || last->trainer);
-  if (const std::string fault = fault_of(*last); !fault.empty() && is_judged)
-    return complaint(kExitGoalNotReached, "goal not reached by {}: {}", config.node.name, fault);
-  return kExitDone;
+  return judge(daemon, config, output.has_value());
 }
 
 Outcome<int> run_node(const CommandLine& given) {
@@ -492,8 +484,8 @@ the others first. Without any configuration it trains the built-in data alone.)"
   starling run --node.name=a
   starling run --node.name=b --listen.control=127.0.0.1:7610 --listen.http=127.0.0.1:7690 \
       --join 127.0.0.1:7600)",
-    .exits = R"(0 done, 1 failed while running, 2 wrong usage or configuration, 3 goal not reached,
-5 the others ended while this node was away, and are gone.)",
+    .exits = R"(0 done, 1 failed while running, or a port or folder is in use, 2 wrong usage or
+configuration, 3 goal not reached, 5 the others ended while this node was away, and are gone.)",
     .settings = "*",
     .run = run_node};
 

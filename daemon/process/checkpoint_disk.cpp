@@ -24,6 +24,11 @@ std::shared_ptr<const gossip::Checkpoint> CheckpointDisk::load() {
   });
   for (const std::string& damage : folder_.damages())
     log::warning("a checkpoint is passed over: {}", damage);
+  if (!newest && !folder_.damages().empty())
+    log::warning(
+        "no checkpoint in {} can be used: begins from nothing; what could not be used is kept as "
+        "*.damaged",
+        folder_.path());
   if (newest)
     log::info("found the checkpoint of round {}, generation {}", newest->round,
               folder_.generation());
@@ -37,7 +42,14 @@ void CheckpointDisk::save(gossip::Checkpoint checkpoint) {
 }
 
 void CheckpointDisk::write(const gossip::Checkpoint& checkpoint) {
-  const auto written = folder_.save(files_of(checkpoint), keep_);
+  const Generation content = files_of(checkpoint);
+  if (!std::exchange(is_measured_, true)) {
+    std::uint64_t bytes = 0;
+    for (const auto& [name, file] : content.files) bytes += file.size();
+    if (const std::string doubt = folder_.doubt(bytes, keep_); !doubt.empty())
+      log::warning("{}", doubt);
+  }
+  const auto written = folder_.save(content, keep_);
   gossip::Saved saved;
   if (written)
     saved = {.generation = folder_.generation(), .bytes = folder_.bytes()};

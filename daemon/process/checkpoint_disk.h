@@ -26,6 +26,8 @@ class CheckpointDisk {
   // REQUIRES that nothing was saved yet.
   std::shared_ptr<const gossip::Checkpoint> load();
 
+  // Whether nothing is there, of this life or an earlier one. REQUIRES that none is under way.
+  bool is_empty() const { return folder_.is_empty(); }
   // REQUIRES that the previous one has been answered.
   void save(gossip::Checkpoint checkpoint);
   // The answer, if there is one.
@@ -41,6 +43,7 @@ class CheckpointDisk {
 
   CheckpointFolder folder_;  // of the worker's thread once something is saved
   std::size_t keep_;
+  bool is_measured_ = false;  // whether the folder has room was looked at
   Wake wake_;
   std::mutex mutex_;
   std::optional<gossip::Saved> saved_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,6 +27,9 @@ namespace fs = std::filesystem;
 constexpr int kCheckpointFormat = 1;
 constexpr char kManifest[] = "manifest.json";
 constexpr char kUnfinished[] = ".new";
+constexpr char kDamaged[] = ".damaged";  // after the name of a generation
+// Less room than any file needs.
+constexpr std::uint64_t kNoRoom_bytes = 65'536;
 constexpr std::size_t kNameDigits = 12;
 
 std::string hash_of(const Payload& bytes) {
@@ -77,6 +81,34 @@ Result<Payload> read_checked(const std::string& path, const json& entry) {
   return bytes;
 }
 
+struct Room {
+  std::uint64_t bytes = 0;
+  bool has_files = true;  // whether the file system can make another file
+
+  bool is_full() const { return bytes < kNoRoom_bytes || !has_files; }
+};
+
+// As much as can be had where it cannot be asked.
+Room room_at(const std::string& path) {
+  struct statvfs system {};
+  if (::statvfs(path.c_str(), &system) != 0) return {UINT64_MAX};
+  return {static_cast<std::uint64_t>(system.f_bavail) * system.f_frsize,
+          system.f_files == 0 || system.f_favail > 0};
+}
+
+std::string megabytes(std::uint64_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+std::uint64_t bytes_below(const std::string& path) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->is_regular_file(error)) bytes += entry->file_size(error);
+  return bytes;
+}
+
 std::optional<std::uint64_t> number_of(const std::string& name) {
   const bool is_number = name.size() == kNameDigits &&
                          std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
@@ -92,8 +124,10 @@ Result<CheckpointFolder> CheckpointFolder::open(const std::string& path) {
     return fail("{} is no folder and cannot be made one: {}", path, error.message());
   CheckpointFolder folder(path);
   fs::remove_all(fs::path(path) / kUnfinished, error);
-  const auto found = folder.generations();
-  if (!found.empty()) folder.newest_ = found.back();
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error))
+    if (const auto number = number_of(entry->path().stem()))
+      folder.newest_ = std::max(folder.newest_, *number);
   return folder;
 }
 
@@ -112,17 +146,18 @@ std::vector<std::uint64_t> CheckpointFolder::generations() const {
 }
 
 Result<void> CheckpointFolder::save(const Generation& content, std::size_t keep) {
-  const std::string unfinished = path_ + "/" + kUnfinished;
-  std::error_code error;
-  fs::remove_all(unfinished, error);
-  auto written = write(unfinished, content);
-  const std::string finished = folder_of(newest_ + 1);
-  if (written && std::rename(unfinished.c_str(), finished.c_str()) != 0)
-    written = fail("cannot rename {}: {}", unfinished, std::strerror(errno));
-  if (written) written = sync_folder(path_);
-  if (!written) {
-    fs::remove_all(unfinished, error);
-    fs::remove_all(finished, error);
+  while (true) {
+    const auto written = write_next(content);
+    if (written) break;
+    const Room room = room_at(path_);  // what was written of it is still there
+    std::error_code error;
+    fs::remove_all(path_ + "/" + kUnfinished, error);
+    fs::remove_all(folder_of(newest_ + 1), error);
+    if (!room.is_full()) return written;
+    if (give_up_oldest()) continue;
+    if (!room.has_files)
+      return fail("{}: the file system has room and no inodes: too many files",
+                  written.error().text);
     return written;
   }
   generation_ = ++newest_;
@@ -130,6 +165,42 @@ Result<void> CheckpointFolder::save(const Generation& content, std::size_t keep)
   for (const auto& [name, bytes] : content.files) bytes_ += bytes.size();
   remove_old(keep);
   return {};
+}
+
+Result<void> CheckpointFolder::write_next(const Generation& content) {
+  const std::string unfinished = path_ + "/" + kUnfinished, finished = folder_of(newest_ + 1);
+  std::error_code error;
+  fs::create_directories(path_, error);
+  fs::remove_all(unfinished, error);
+  TRY_DO(write(unfinished, content));
+  if (std::rename(unfinished.c_str(), finished.c_str()) != 0)
+    return fail("cannot rename {}: {}", unfinished, std::strerror(errno));
+  return sync_folder(path_);
+}
+
+// Removes the oldest generation, unless no other one is whole. Returns whether it did.
+bool CheckpointFolder::give_up_oldest() const {
+  const auto found = generations();
+  const auto whole = std::ranges::find_if(found.rbegin(), found.rend(), [&](std::uint64_t number) {
+    return number == generation_ || read(folder_of(number)).has_value();
+  });
+  if (found.size() < 2 || whole == found.rend()) return false;
+  const std::uint64_t oldest = found[found.front() == *whole ? 1 : 0];
+  std::error_code error;
+  fs::remove_all(folder_of(oldest), error);
+  return !fs::exists(folder_of(oldest), error);
+}
+
+std::string CheckpointFolder::doubt(std::uint64_t bytes, std::size_t keep) const {
+  const Room room = room_at(path_);
+  if (room.bytes == UINT64_MAX) return {};
+  const std::uint64_t has = room.bytes + bytes_below(path_), wants = (keep + 1) * bytes;
+  if (wants <= has) return {};
+  return fmt::format(
+      "{} has room for {}, and checkpoint.keep = {} generations of {} and one that is being "
+      "written "
+      "take {}: the oldest give way when it is full",
+      path_, megabytes(has), keep, megabytes(bytes), megabytes(wants));
 }
 
 Result<void> CheckpointFolder::write(const std::string& folder, const Generation& content) const {
@@ -171,6 +242,8 @@ std::optional<Generation> CheckpointFolder::load(const Objection& objection) {
     }
     damages_.push_back(content ? folder_of(generation) + ": " + problem : problem);
   }
+  for (const std::uint64_t generation : found)
+    std::rename(folder_of(generation).c_str(), (folder_of(generation) + kDamaged).c_str());
   return std::nullopt;
 }
 

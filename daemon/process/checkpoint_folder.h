@@ -34,15 +34,23 @@ class CheckpointFolder {
   static Result<CheckpointFolder> open(const std::string& path);
 
   // Writes the next generation, which is on the disk when this returns, and removes all but the
-  // last `keep`. The error says what could not be written, and leaves the generations as they were.
-  // Waits for the disk.
+  // last `keep`. The error says what could not be written, and leaves the generations as they were,
+  // but for a full disk, on which the oldest give their room to the new one, and one whole one
+  // stays. Makes the folder again where somebody has removed it. Waits for the disk.
   Result<void> save(const Generation& content, std::size_t keep);
+  // A warning if `keep` generations of so many bytes and one that is being written do not fit
+  // beside what else is on the disk; else empty.
+  std::string doubt(std::uint64_t bytes, std::size_t keep) const;
+  // Whether there is any generation, usable or not.
+  bool is_empty() const { return generations().empty(); }
 
+  const std::string& path() const { return path_; }
   // The size of the last saved generation on the disk.
   std::uint64_t bytes() const { return bytes_; }
   // Why a complete generation is unusable; empty: it is usable.
   using Objection = std::function<std::string(const Generation&)>;
-  // The newest complete and usable generation; nothing if there is none.
+  // The newest complete and usable generation; nothing if there is none: what could not be used is
+  // then renamed, NUMBER.damaged, so that newer ones do not replace it.
   std::optional<Generation> load(const Objection& objection = {});
   // What was wrong with the generations that load() passed over, a line each.
   const std::vector<std::string>& damages() const { return damages_; }
@@ -53,6 +61,8 @@ class CheckpointFolder {
   explicit CheckpointFolder(std::string path) : path_(std::move(path)) {}
 
   Result<void> write(const std::string& folder, const Generation& content) const;
+  Result<void> write_next(const Generation& content);
+  bool give_up_oldest() const;
   Result<Generation> read(const std::string& folder) const;
   std::string folder_of(std::uint64_t generation) const;
   std::vector<std::uint64_t> generations() const;  // ascending

@@ -22,7 +22,8 @@ namespace {
 constexpr std::chrono::milliseconds kExitPollEvery{50};
 
 struct ChildFiles {
-  int ready, output, errors;
+  int ready;  // below 0: none
+  int output, errors;
 };
 
 // In the child, between fork and exec: only async-signal-safe calls.
@@ -37,8 +38,9 @@ struct ChildFiles {
   ::dup2(files.errors, STDERR_FILENO);
   if (files.ready == ChildProcess::kReadyDescriptor)
     ::fcntl(files.ready, F_SETFD, 0);
-  else
+  else if (files.ready >= 0)
     ::dup2(files.ready, ChildProcess::kReadyDescriptor);
+  ::closefrom(ChildProcess::kReadyDescriptor + (files.ready < 0 ? 0 : 1));
   ::execv(arguments[0], arguments);
   ::_exit(127);
 }
@@ -70,7 +72,9 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   const pid_t pid = ::fork();
   const int output = log.number();
   if (pid == 0)
-    become(raw.data(), {of_child.number(), output, errors < 0 ? output : errors}, stops);
+    become(raw.data(),
+           {log_path.empty() ? -1 : of_child.number(), output, errors < 0 ? output : errors},
+           stops);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) return fail("cannot start {}: {}", arguments[0], std::strerror(errno));
   return ChildProcess(pid, std::move(ready), log_path);

@@ -21,7 +21,9 @@ class ChildProcess {
  public:
   // Starts `arguments` (the program first), with its output to the file `log_path`; empty: to the
   // standard error of this process. Its own standard error goes to the descriptor `errors`; below
-  // 0: to where its output goes. ready() reads what the child writes to kReadyDescriptor.
+  // 0: to where its output goes. With a log, ready() reads what the child writes to
+  // kReadyDescriptor. It gets no other descriptor of this process, however that was opened: what
+  // the child leaves behind would keep ports in use.
   static Result<ChildProcess> start(const std::vector<std::string>& arguments,
                                     const std::string& log_path, int errors = -1);
   static constexpr int kReadyDescriptor = 3;

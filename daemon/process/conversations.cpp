@@ -28,6 +28,11 @@ constexpr std::size_t kClosedMost = 64;
 // A process that is killed ends one handshake at most.
 constexpr int kEndedInRow = 3;
 
+// ZeroMQ ends a handshake that takes longer (handshake_ivl in wire.cpp): nobody answers, as on a
+// machine that sleeps, whose system takes connections all the same. Less, for what was dialled
+// while the events waited to be read.
+constexpr std::chrono::milliseconds kHandshakeMost{4'500};
+
 constexpr std::string_view kNobody = "a stranger";
 
 // Of the other end of an open connection.
@@ -42,6 +47,15 @@ std::string address_of(int descriptor) {
           : &reinterpret_cast<const sockaddr_in*>(&address)->sin_addr;
   const std::string text = numeric_text(where, address.ss_family);
   return text.empty() ? std::string(kNobody) : text;
+}
+
+// Whether a connection that was dialled there has taken as long as a handshake may.
+bool is_unanswered(const auto& all, const std::string& address,
+                   Conversation::Clock::time_point now) {
+  return std::ranges::any_of(all, [&](const auto& item) {
+    const Conversation& one = item.second;
+    return one.address == address && !one.ended && now - one.since >= kHandshakeMost;
+  });
 }
 
 bool is_open(const Conversation& conversation) {
@@ -238,6 +252,7 @@ void Conversations::follow(Clock::time_point now, const Closed& closed) {
 void Conversations::take(const Wire::Event& event, Wire::Socket socket, Clock::time_point now,
                          const Closed& closed) {
   using Kind = Wire::Event::Kind;
+  if (event.kind == Kind::ended && is_unanswered(all_, event.address, now)) return;
   if (event.kind >= Kind::unlike) return note_failure(event, socket);
   const bool is_dialled = socket != Wire::Socket::accepts;
   const std::optional<Route> route = owner(event, socket);

@@ -35,20 +35,22 @@ std::optional<std::uint64_t> parse_incarnation(std::string_view text) {
 
 }  // namespace
 
-Result<DiskState> DiskState::open(const std::string& folder) {
+Outcome<DiskState> DiskState::open(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error)
-    return fail("node.data-dir = \"{}\": cannot be made: {}; expected a folder to write to", folder,
-                error.message());
+    return complaint(kExitWrongUsage,
+                     "node.data-dir = \"{}\": cannot be made: {}; expected a folder to write to",
+                     folder, error.message());
   OpenFile lock(::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock)
-    return fail("node.data-dir = \"{}\": {}; expected a folder to write to", folder,
-                std::strerror(errno));
+    return complaint(kExitWrongUsage, "node.data-dir = \"{}\": {}; expected a folder to write to",
+                     folder, std::strerror(errno));
   DiskState state(folder, std::move(lock));
   if (::flock(state.lock_.number(), LOCK_EX | LOCK_NB) != 0)
-    return fail("node.data-dir = \"{}\": another node uses it; expected a folder of its own",
-                folder);
+    return complaint(kExitFailed,
+                     "node.data-dir = \"{}\": another node uses it; expected a folder of its own",
+                     folder);
   state.read_incarnation();
   state.read_peers();
   return state;
@@ -99,6 +101,8 @@ Result<void> DiskState::replace(const std::string& name,
   std::string text = first_line(name) + "\n";
   for (const std::string& line : lines) text += line + "\n";
   text += checksum(text) + "\n";
+  std::error_code ignored;
+  std::filesystem::create_directories(folder_, ignored);  // somebody may have removed it
   if (const auto written = replace_file(path(name), text); !written)
     return fail("node.data-dir = \"{}\": {}", folder_, written.error().text);
   return {};

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/command_line.h"
 #include "base/endpoint.h"
 #include "base/result.h"
 #include "daemon/process/open_file.h"
@@ -25,8 +26,9 @@ inline constexpr std::size_t kPeersKeptLimit = 256;
 class DiskState {
  public:
   // Creates the folder if missing, and reads its files. The folder is locked as long as the state
-  // lives. The error names node.data-dir, the folder and what is wrong.
-  static Result<DiskState> open(const std::string& folder);
+  // lives. The error names node.data-dir, the folder and what is wrong; another node there is
+  // kExitFailed.
+  static Outcome<DiskState> open(const std::string& folder);
 
   // The incarnation of this life: above `clock` and above the one before, unless no member would
   // accept that at this time (gossip::latest_incarnation). It is on the disk when this returns. If

@@ -63,7 +63,8 @@ std::optional<bool> opens(const std::string& address,
 Result<void> test_locks(const gossip::Credentials& credentials) {
   zmq::context_t context(1);
   Wire wire(context, &credentials.key);
-  TRY(const Endpoint at, wire.bind({"127.0.0.1", 0}, "the self-test"));
+  const auto bound = wire.bind({"127.0.0.1", 0}, "the self-test");
+  if (!bound) return fail("{}", bound.error().text);
   bool is_barred = true;
   ZapHandler zap(context, [&](const CurveKey&) { return is_barred; });
   const auto turn = [&] { zap.answer(); };
@@ -87,13 +88,13 @@ Result<void> test_locks(const gossip::Credentials& credentials) {
       {"with another server's key", [&](zmq::socket_t& socket) { dial_with(socket, own, other); }},
       {"whose key is barred", rightly}};
   for (const Try& attempt : tries)
-    if (opens(Wire::url(at), attempt.prepare, turn) != false)
+    if (opens(Wire::url(*bound), attempt.prepare, turn) != false)
       return fail(
           "self-test: this machine's ZeroMQ lets connections in {}; this node does not "
           "start, because it could not keep strangers out",
           attempt.name);
   is_barred = false;
-  if (opens(Wire::url(at), rightly, turn) != true)
+  if (opens(Wire::url(*bound), rightly, turn) != true)
     return fail(
         "self-test: no encrypted connection opens with this machine's ZeroMQ; expected a "
         "libzmq that was built with libsodium");

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 
 namespace starling::daemon {
 namespace {
@@ -80,15 +82,40 @@ Result<PlacedTensor> read_place(const std::string& name, const json& entry, std:
   return PlacedTensor{name, type.get<std::string>(), *extents, end - begin, first + begin};
 }
 
-Result<void> check_apart(const std::vector<PlacedTensor>& tensors) {
+// Each byte from `first` to `end` belongs to one tensor. What two own, or nobody, other readers
+// take in another way.
+Result<void> check_cover(const std::vector<PlacedTensor>& tensors, std::size_t first,
+                         std::size_t end) {
   std::vector<const PlacedTensor*> by_place;
   for (const PlacedTensor& tensor : tensors)
     if (tensor.bytes > 0) by_place.push_back(&tensor);
   std::ranges::sort(by_place, {}, &PlacedTensor::begin);
-  for (std::size_t k = 1; k < by_place.size(); ++k)
-    if (by_place[k - 1]->begin + by_place[k - 1]->bytes > by_place[k]->begin)
-      return fail("tensors {} and {} overlap", by_place[k - 1]->name, by_place[k]->name);
+  std::size_t at = first;
+  const auto unowned = [&](std::size_t until) {
+    return fail("bytes {} to {} belong to no tensor", at - first, until - first);
+  };
+  for (std::size_t k = 0; k < by_place.size(); ++k) {
+    const PlacedTensor& tensor = *by_place[k];
+    if (tensor.begin < at)
+      return fail("tensors {} and {} overlap", by_place[k - 1]->name, tensor.name);
+    if (tensor.begin > at) return unowned(tensor.begin);
+    at += tensor.bytes;
+  }
+  if (at < end) return unowned(end);
   return {};
+}
+
+// A name that the header has twice, of which a JSON object keeps the last; nothing: there is none.
+std::optional<std::string> repeated_name(std::string_view header) {
+  std::set<std::string> names;
+  std::optional<std::string> repeated;
+  const auto see = [&](int depth, json::parse_event_t event, json& value) {
+    if (depth == 1 && event == json::parse_event_t::key)
+      if (const auto name = value.get<std::string>(); !names.insert(name).second) repeated = name;
+    return depth <= 1;  // what lies deeper is not kept
+  };
+  [[maybe_unused]] const json parsed = json::parse(header, see, false);
+  return repeated;
 }
 
 struct Head {
@@ -106,6 +133,7 @@ Result<Head> read_head(const Payload& file) {
   file.copy_to(sizeof(length), std::as_writable_bytes(std::span(text)));
   const json header = parse_json(text);
   if (!header.is_object()) return fail("is no safetensors file: its header is not JSON");
+  if (const auto name = repeated_name(text)) return fail("the header names {} twice", *name);
   Head head;
   for (const auto& [name, entry] : header.items()) {
     if (name != "__metadata__") {
@@ -117,7 +145,7 @@ Result<Head> read_head(const Payload& file) {
     for (const auto& [key, value] : entry.items())
       if (value.is_string()) head.metadata[key] = value.get<std::string>();
   }
-  TRY_DO(check_apart(head.tensors));
+  TRY_DO(check_cover(head.tensors, sizeof(length) + length, file.size()));
   return head;
 }
 

@@ -166,12 +166,13 @@ Wire::~Wire() {
   for (End& end : ends_) zmq_socket_monitor(end.socket.handle(), nullptr, 0);
 }
 
-Result<Endpoint> Wire::bind(const Endpoint& at, std::string_view key) {
+Outcome<Endpoint> Wire::bind(const Endpoint& at, std::string_view key) {
   zmq::socket_t& socket = end(Socket::accepts).socket;
   try {
     socket.bind(url(at));
   } catch (const zmq::error_t& error) {
-    return fail("{} = \"{}\": {}", key, to_string(at), bind_problem(error.num()));
+    return complaint(error.num() == EADDRINUSE ? kExitFailed : kExitWrongUsage, "{} = \"{}\": {}",
+                     key, to_string(at), bind_problem(error.num()));
   }
   const std::string last = socket.get(zmq::sockopt::last_endpoint);
   Endpoint bound = at;

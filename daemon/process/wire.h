@@ -14,10 +14,10 @@
 #include <string_view>
 #include <zmq.hpp>
 
+#include "base/command_line.h"
 #include "base/endpoint.h"
 #include "base/keys.h"
 #include "base/payload.h"
-#include "base/result.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/transfer.h"
 
@@ -32,8 +32,9 @@ class Wire {
   Wire& operator=(const Wire&) = delete;
   ~Wire();
 
-  // Listens there; a port of 0 takes a free one. The error says what to do about it.
-  Result<Endpoint> bind(const Endpoint& at, std::string_view key);
+  // Listens there; a port of 0 takes a free one. The error says what to do about it;
+  // a port in use is kExitFailed.
+  Outcome<Endpoint> bind(const Endpoint& at, std::string_view key);
 
   // In the order in which they are read: control first.
   enum class Socket : std::uint8_t { dials_control, accepts, dials_bulk };

@@ -22,7 +22,7 @@ std::unique_ptr<ZapHandler> zap_handler(zmq::context_t& context, const Guard& gu
 
 }  // namespace
 
-Result<std::unique_ptr<ZmqTransport>> ZmqTransport::bind(const Options& options) {
+Outcome<std::unique_ptr<ZmqTransport>> ZmqTransport::bind(const Options& options) {
   if (options.credentials) TRY_DO(test_locks(*options.credentials));
   std::unique_ptr<ZmqTransport> transport(new ZmqTransport(options));
   TRY(transport->at_, transport->wire_.bind(options.listen, "listen.control"));

@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
+#include "base/command_line.h"
 #include "base/endpoint.h"
 #include "base/ids.h"
 #include "base/payload.h"
-#include "base/result.h"
 #include "base/time.h"
 #include "daemon/process/descriptors.h"
 #include "daemon/process/guard.h"
@@ -50,7 +50,7 @@ class ZmqTransport : public Transport {
     std::shared_ptr<gossip::Credentials> credentials = nullptr;  // null: nothing is encrypted
   };
   // With credentials it first tests that ZeroMQ lets in nobody without a key.
-  static Result<std::unique_ptr<ZmqTransport>> bind(const Options& options);
+  static Outcome<std::unique_ptr<ZmqTransport>> bind(const Options& options);
 
   // Where it listens.
   const Endpoint& endpoint() const { return at_; }

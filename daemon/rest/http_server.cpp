@@ -77,7 +77,7 @@ WireResponse to_wire(const HttpResponse& response, Framing framing) {
   return wire;
 }
 
-Result<void> listen(tcp::acceptor& acceptor, const Endpoint& bind) {
+Outcome<void> listen(tcp::acceptor& acceptor, const Endpoint& bind) {
   error_code error;
   const tcp::endpoint endpoint(asio::ip::make_address(bind.host, error), bind.port);
   const auto attempt = [&error](auto&& step) {
@@ -91,8 +91,9 @@ Result<void> listen(tcp::acceptor& acceptor, const Endpoint& bind) {
   attempt([&] { acceptor.set_option(tcp::acceptor::reuse_address(true), error); });
   attempt([&] { acceptor.bind(endpoint, error); });
   attempt([&] { acceptor.listen(asio::socket_base::max_listen_connections, error); });
-  if (error) return fail("{}", error.message());
-  return {};
+  if (!error) return {};
+  return starling::complaint(error == asio::error::address_in_use ? kExitFailed : kExitWrongUsage,
+                             "{}", error.message());
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ class HttpServer::Impl {
   }
   ~Impl() { io_.stop(); }
 
-  Result<void> start(const Endpoint& bind) {
+  Outcome<void> start(const Endpoint& bind) {
     TRY_DO(listen(acceptor_, bind));
     endpoint_ = {.host = bind.host, .port = acceptor_.local_endpoint().port()};
     accept();
@@ -418,12 +419,13 @@ bool HttpServer::Impl::has_room(std::size_t bytes) {
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 
-Result<std::unique_ptr<HttpServer>> HttpServer::start(const Endpoint& bind, Handler handler,
-                                                      HttpOptions options) {
+Outcome<std::unique_ptr<HttpServer>> HttpServer::start(const Endpoint& bind, Handler handler,
+                                                       HttpOptions options) {
   HostList hosts(bind, options.hosts);
   auto impl = std::make_unique<Impl>(std::move(handler), std::move(options), std::move(hosts));
   if (auto started = impl->start(bind); !started)
-    return fail(
+    return starling::complaint(
+        started.error().code,
         "listen.http = \"{}\": {}; expected an address of this machine ({}) with a free port, or "
         "port 0 for any",
         to_string(bind), started.error().text, fmt::join(own_address_texts(), ", "));

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/command_line.h"
 #include "base/endpoint.h"
-#include "base/result.h"
 #include "daemon/rest/http_message.h"
 
 namespace starling::daemon {
@@ -51,9 +51,9 @@ class HttpServer {
  public:
   // `handler` is called in the thread of the server, one request after another; it answers at once,
   // if need be with HttpResponse::later. Port 0: any free one; the host is an address. The error
-  // names listen.http and the address.
-  static Result<std::unique_ptr<HttpServer>> start(const Endpoint& bind, Handler handler,
-                                                   HttpOptions options = {});
+  // names listen.http and the address; a port in use is kExitFailed, for it may be free later.
+  static Outcome<std::unique_ptr<HttpServer>> start(const Endpoint& bind, Handler handler,
+                                                    HttpOptions options = {});
   // Closes all connections and joins the thread.
   ~HttpServer();
 

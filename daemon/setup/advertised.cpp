@@ -69,6 +69,22 @@ Result<Reachable> reachable_host(const Endpoint& listen, std::span<const OwnAddr
       to_string(listen), addresses_in_words(all));
 }
 
+std::string loopback_doubt(
+    const Endpoint& advertised,
+    const std::function<Result<std::vector<Endpoint>>(const Endpoint&)>& look_up) {
+  if (advertised.host.empty() || is_numeric(advertised) || is_loopback(advertised)) return {};
+  const auto found = look_up(advertised);
+  if (!found) return {};
+  const auto own = std::ranges::find_if(*found, is_loopback);
+  if (own == found->end()) return {};
+  return fmt::format(
+      "listen.advertise = \"{}\": on this machine the name stands for {}, perhaps by /etc/hosts, "
+      "and "
+      "a machine that reads the same finds only itself there; expected a name that leads here from "
+      "everywhere, or an address",
+      advertised.host, own->host);
+}
+
 std::optional<std::string> source_towards(const SeedName& seed, const DnsOptions& options) {
   const auto found = seed.is_in_dns() ? look_up(seed, options) : resolve_all(seed.at);
   if (!found) return std::nullopt;

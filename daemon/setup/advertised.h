@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/endpoint.h"
 #include "base/result.h"
@@ -28,6 +29,12 @@ using SourceOf = std::function<std::optional<std::string>(const SeedName&)>;
 // that `listen` is a wildcard.
 Result<Reachable> reachable_host(const Endpoint& listen, std::span<const OwnAddress> own,
                                  std::span<const SeedName> seeds, const SourceOf& source_of);
+
+// A warning if this machine takes the advertised name for itself, as Debian's /etc/hosts does by
+// 127.0.1.1; else empty. `look_up` is resolve_all(), which may wait for name servers.
+std::string loopback_doubt(
+    const Endpoint& advertised,
+    const std::function<Result<std::vector<Endpoint>>(const Endpoint&)>& look_up);
 
 // The source address towards the seed, which is looked up first. Waits for name servers.
 std::optional<std::string> source_towards(const SeedName& seed, const DnsOptions& options);

@@ -7,6 +7,7 @@
 
 #include "base/bindings.h"
 #include "base/masks.h"
+#include "base/node_name.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/process/model_file.h"
@@ -40,25 +41,36 @@ struct Address {
 
 constexpr std::string_view kNotDialled = "none";  // as listen.advertise
 
-// The host by which others reach this node.
+// HOST or HOST:PORT.
+Result<Endpoint> parse_advertised(const std::string& text) {
+  if (const auto host = parse_host(text)) return Endpoint{*host, 0};
+  auto at = parse_endpoint(text);
+  if (!at || at->port == 0)
+    return fail(
+        "expected a host, such as 10.0.0.1, or HOST:PORT where the port outside is another than "
+        "that of listen.control");
+  return *std::move(at);
+}
+
+// The address by which others reach this node.
 void read_advertise(Reader& reader, Config& config) {
   const std::string& text = reader.text("listen.advertise");
   if (text.empty()) return;
   config.is_hidden = text == kNotDialled;
   if (config.is_hidden) return;
-  const auto host = parse_host(text);
-  if (!host)
-    reader.mistake("listen.advertise", "expected a host without a port, such as 10.0.0.1");
-  else if (is_wildcard({*host, 0}))
+  const auto at = parse_advertised(text);
+  if (!at)
+    reader.mistake("listen.advertise", at.error().text);
+  else if (is_wildcard(*at))
     reader.mistake("listen.advertise",
                    "is no address that others could reach; expected a host, "
                    "such as 10.0.0.1");
-  else if (host->find('%') != std::string::npos)
+  else if (at->host.find('%') != std::string::npos)
     reader.mistake("listen.advertise",
                    "holds the name of an interface, which means nothing on "
                    "other machines; expected a host, such as 10.0.0.1");
   else
-    config.advertise = *host;
+    config.advertise = *at;
 }
 
 // An address, because a name server cannot be asked for its own name.
@@ -102,8 +114,9 @@ void bind_addresses(Bindings<Config>& all) {
       .bind("listen.http", &Config::listen_http, Address{}, own,
             "HOST:PORT of the REST interface; other than loopback needs http.token-file")
       .add({"listen.advertise", "",
-            "host, without a port, by which other nodes reach this one: an address, or a name that "
-            "they look up; default: that of listen.control, and where that is 0.0.0.0 or [::] the "
+            "host by which other nodes reach this one: an address, or a name that they look up; "
+            "HOST:PORT where the port outside is another, as behind docker -p 10000:7600; default: "
+            "that of listen.control, and where that is 0.0.0.0 or [::] the "
             "machine's own address, if it has one, or else the one that leads to a seed of "
             "cluster.join. a name is tested, and an address that is not named here: members dial "
             "it. none: nobody can dial this node, as behind a NAT; it dials the others"},
@@ -115,17 +128,16 @@ void bind_addresses(Bindings<Config>& all) {
             "beside localhost and addresses; separated by commas");
 }
 
-// "60s", "90" and "500 rounds".
+// A duration, or "500 rounds".
 Result<void> read_interval(const std::string& text, Config& config) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string unit(trim(std::string_view(text).substr(digits)));
-  const auto number = parse_number(text.substr(0, digits));
-  const bool is_time = unit.empty() || unit == "s", is_count = unit == "rounds" || unit == "round";
-  const bool is_whole = number && *number == std::floor(*number);
-  if (!number || *number < 0 || *number > 1e9 || !(is_time || (is_count && is_whole)))
+  const bool is_count = unit == "rounds" || unit == "round";
+  const auto number = is_count ? parse_number(text.substr(0, digits)) : parse_seconds(text);
+  if (!number || *number < 0 || *number > 1e9)
     return fail(
-        "\"{}\"; expected seconds or rounds, such as 60s, 0.1s or 500 rounds; 0: only when "
-        "asked for, in a pause and at the end",
+        "\"{}\"; expected a duration or rounds, such as 60, 500ms, 10m, 1h or 500 rounds; 0: only "
+        "when asked for, in a pause and at the end",
         text);
   config.checkpoint_rounds = is_count ? static_cast<std::uint64_t>(*number) : 0;
   config.checkpoint_every = is_count ? Duration{} : from_seconds(*number);
@@ -144,7 +156,7 @@ void bind_checkpoint(Bindings<Config>& all) {
           })
       .bind("checkpoint.keep", &Config::checkpoint_keep, Whole{1, 1000}, own,
             "checkpoints that stay on the disk; more bear more damaged ones and take more room")
-      .bind("checkpoint.resume", &Config::resumes, OneOf{kFlagNames}, own,
+      .bind("checkpoint.resume", &Config::resumes, kFlag, own,
             "go on from the newest checkpoint in node.data-dir; no: begin afresh, and write behind "
             "those that are there");
 }
@@ -161,7 +173,7 @@ void bind_trainer(Bindings<Config>& all) {
             "seconds between two times that the trainer saves what it wants to find again, such as "
             "the moments of its optimizer; 0: never; larger: one that comes back finds older "
             "ones; smaller: more time goes into saving, at most a fiftieth")
-      .bind("trainer.share-state", &Config::trainer_shares_state, OneOf{kFlagNames}, own,
+      .bind("trainer.share-state", &Config::trainer_shares_state, kFlag, own,
             "give newcomers what the trainer saved beside the parameters: moments that fit, for "
             "two to three times the bytes");
 }
@@ -279,8 +291,8 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
   if (config.node.role != gossip::Role::relay)
     check_privacy(config.node.goal, config.learner, reader);
   if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
-  if (!is_utf8(config.node.name) || !is_plain(config.node.name))
-    reader.mistake("node.name", "expected UTF-8 without control and format characters");
+  if (!is_node_name(config.node.name))
+    reader.mistake("node.name", fmt::format("expected {}", kNodeNameLaw));
   TRY_DO(reader.verdict());
   TRY_DO(load_edges(config.node.topology));
   config.node.terms = models::agreed(config.learner);
@@ -318,7 +330,8 @@ Result<void> validate_goal(const Config& config, const models::Data& data) {
 
 std::vector<std::string> doubts(const Config& config, const Schema& schema) {
   std::vector<std::string> texts = unknown_variables(schema, environment_variables());
-  if (!config.advice.empty()) texts.push_back(config.advice);
+  for (const std::string& doubt : {config.advice, config.address_doubt})
+    if (!doubt.empty()) texts.push_back(doubt);
   if (config.is_insecure)
     texts.emplace_back(
         "security.insecure = true: connections are neither encrypted nor authenticated, and "

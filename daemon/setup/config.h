@@ -20,8 +20,10 @@ struct Config {
   gossip::Options node;
   models::LearnerOptions learner;
   Endpoint listen_control{"127.0.0.1", 7600}, listen_http{"127.0.0.1", 7680};
-  std::string advertise;   // host; empty: that of the listening address, or one that is found
-  bool is_hidden = false;  // nobody can dial this node
+  // By which others reach this node. Host empty: that of the listening address, or one that is
+  // found; port 0: that of the listening address.
+  Endpoint advertise;
+  bool is_hidden = false;               // nobody can dial this node
   std::optional<Endpoint> name_server;  // for seeds in the DNS; nothing: those of the system
   std::string token_file;
   std::vector<std::string> allowed_hosts;  // names in requests for the REST interface
@@ -39,6 +41,7 @@ struct Config {
   bool trainer_shares_state = false;                       // with newcomers
   std::string algorithm_reason;  // why `auto` chose it; empty: the user chose it
   std::string advice;            // on the user's choice; empty: none
+  std::string address_doubt;     // of `advertise`, as it is looked up here; empty: none
   bool stays = false;            // keep serving after the goal
   log::Level log_level = log::Level::info;
 };

@@ -6,6 +6,7 @@
 
 #include "base/seed_name.h"
 #include "base/utc.h"
+#include "base/utf8.h"
 #include "daemon/setup/armor.h"
 #include "gossip/wire/archives.h"
 
@@ -32,13 +33,14 @@ void fields(A& a, Like<SeedText> auto& x) {
 
 template <class A>
 void fields(A& a, Like<OpenPart> auto& x) {
-  a.name(x.cluster_id, kTicketTextLimit);
+  a.text(x.cluster_id, kTicketTextLimit);
   a.list(x.seeds, kTicketSeedsLimit);
   a.bytes(x.certificate, Certificate::kBytesLimit);
 }
 
 Result<void> check(const Ticket& ticket) {
-  if (ticket.cluster_id.size() > kTicketTextLimit || !gossip::is_name(ticket.cluster_id))
+  if (ticket.cluster_id.size() > kTicketTextLimit || !is_plain(ticket.cluster_id) ||
+      !is_utf8(ticket.cluster_id))
     return fail("cluster.id has at most {} bytes of UTF-8 without control characters",
                 kTicketTextLimit);
   if (ticket.seeds.empty() || ticket.seeds.size() > kTicketSeedsLimit)

@@ -7,6 +7,11 @@
 #include "base/text.h"
 
 namespace starling::daemon {
+namespace {
+
+constexpr std::size_t kTokenBytesLeast = 8;
+
+}  // namespace
 
 std::string token_in(const std::string& path) {
   std::ifstream stream(path);
@@ -32,6 +37,12 @@ Result<std::optional<std::string>> read_http_token(const std::string& path) {
                 info.st_mode & 0777);
   std::string token = token_in(path);
   if (token.empty()) return fail("http.token-file = \"{}\": holds no token", path);
+  if (token.size() < kTokenBytesLeast)
+    return fail(
+        "http.token-file = \"{}\": its token has {} characters; expected at least {}, so that "
+        "nobody "
+        "guesses it: (umask 077; head -c 24 /dev/urandom | base64 > {}) makes one",
+        path, token.size(), kTokenBytesLeast, path);
   return token;
 }
 

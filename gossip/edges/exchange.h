@@ -92,7 +92,7 @@ class Exchange {
   // Records the trainer's findings about the vectors of a round.
   void note(Time now, const optim::Done& done);
   FleetMeans& means() { return means_; }
-  const WaitMeter& waits() const { return waits_; }
+  WaitMeter& waits() { return waits_; }
   // The exchange's part of a checkpoint. REQUIRES that the trainer has all pairs that were taken.
   KeptExchange memory(const Links& links) const;
   // Writes the edges, the times waited, and reasons such as "going on without node-3: last heard

@@ -23,6 +23,8 @@ class WaitMeter {
   }
   // An answer came `wait` after this node's offer.
   void answered(Duration wait) { pair_times_.add(wait); }
+  // The node did not run for a while: what the round at hand waited for nobody knows.
+  void was_away() { ended_ = {}; }
   // A job begins within the round.
   void interrupt(Time now) { waited_ += now - std::max(since_, worked_); }
   // A job of the round is done: from here on the round only waits for others.

@@ -53,12 +53,13 @@ Membership::Membership(const Options& options, Notary& notary, Time now)
       expected_(now) {}
 
 // Members are not blamed for answers missed while this node did not run: their time is extended.
-void Membership::awake(Time now) {
+bool Membership::awake(Time now) {
   const Duration away = now - expected_;
-  if (away < kAwayLeast) return;
+  if (away < kAwayLeast) return false;
   expected_ = now;
   prober_.was_away(away);
   law_.was_away(away);
+  return true;
 }
 
 // ---------------------------------------------------------------- messages from members

@@ -42,7 +42,7 @@ class Membership {
   Membership& operator=(const Membership&) = delete;
 
   // Call this first in every step: it finds out whether the node was suspended.
-  void awake(Time now);
+  bool awake(Time now);
   // Handles Join, Gossip, Table, Probe, DialBack and Revoked, and Join and Table also from a node
   // with this node's name. Ignores all other messages.
   void receive(Time now, const Envelope& from, const Body& body, Outbox& out);

@@ -2,6 +2,7 @@
 // Membership and its parts change the roster; the other parts of a node read it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -137,6 +138,16 @@ inline std::size_t ready_count(const Roster& members) {
 }
 inline std::size_t relay_count(const Roster& members) {
   return members.census().relays + is_relay(members.own());
+}
+// Dead members, and those that left lately; and how many of them are remembered. They are asked
+// whether they are back, so that the parts of a network that was cut meet again. Larger: machines
+// that come under new names every day take more memory. Smaller: parts meet later.
+inline std::size_t absent_count(const Roster& members) {
+  return members.others().size() - members.present_others().size();
+}
+inline std::size_t absent_limit(const Roster& members) {
+  constexpr std::size_t kLeast = 64;
+  return std::max(kLeast, members.present_count());
 }
 // Of the present others those that this node can dial or that can dial it.
 std::vector<NodeId> within_reach(const Roster& members);

@@ -46,6 +46,7 @@ void RumorLaw::hear(Time now, const Rumor& rumor, Outbox& out) {
 
 void RumorLaw::meet(Time now, const Rumor& rumor, Outbox& out) {
   if (rumor.liveness == Liveness::left || rumor.member->phase == Phase::left) return;
+  if (rumor.liveness == Liveness::dead && absent_count(roster_) >= absent_limit(roster_)) return;
   if (roster_.others().size() >= kOthersLimit) forget_one(out);
   if (roster_.others().size() >= kOthersLimit) {
     turned_away_ = now;
@@ -377,8 +378,10 @@ std::vector<std::string> RumorLaw::warnings(Time now) const {
     const Entry& entry = *known;
     const bool is_heard =
         entry.is_present() && entry.has_spoken && now - entry.last_heard < kLately;
-    if (!is_heard || entry.is_reached || is_hidden(entry.member) ||
-        !(entry.refused || entry.missed))
+    // One that was killed has not spoken since.
+    const std::optional<Time> failed = entry.refused ? entry.refused : entry.missed;
+    if (!is_heard || entry.is_reached || is_hidden(entry.member) || !failed ||
+        entry.last_heard <= *failed)
       continue;
     const std::string at = to_string(entry.member->control);
     warnings.push_back(fmt::format(

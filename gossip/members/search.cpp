@@ -1,6 +1,7 @@
 #include "gossip/members/search.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace starling::gossip {
 namespace {
@@ -51,7 +52,6 @@ void Search::tick(Time now, bool is_contested, Outbox& out) {
   if (!others.empty()) out.send(others[prng_.below(others.size())], Join{roster_.own()});
 }
 
-// Forgets members that left long ago.
 void Search::ask_the_lost(Time now, Outbox& out) {
   const Seeds::View view{[this](const Endpoint& at) { return knows(at); },
                          roster_.present_others().empty()};
@@ -68,10 +68,20 @@ void Search::ask_the_lost(Time now, Outbox& out) {
     longest->next_ask = now + longest->pause;
     ask(longest->member->id, out);
   }
-  std::vector<NodeId> gone;
+  forget_the_gone(now, out);
+}
+
+void Search::forget_the_gone(Time now, Outbox& out) {
+  std::vector<const Roster::Entry*> absent;
   for (const auto& entry : roster_.others())
-    if (entry->liveness == Liveness::left && now - entry->last_heard > kForgetLeft)
-      gone.push_back(entry->member->id);
+    if (!entry->is_present()) absent.push_back(entry.get());
+  std::ranges::sort(absent, std::greater(), &Roster::Entry::last_heard);
+  std::vector<NodeId> gone;
+  for (std::size_t k = 0; k < absent.size(); ++k) {
+    const bool left_long_ago =
+        absent[k]->liveness == Liveness::left && now - absent[k]->last_heard > kForgetLeft;
+    if (left_long_ago || k >= absent_limit(roster_)) gone.push_back(absent[k]->member->id);
+  }
   for (const NodeId id : gone) {
     out.put(Reach{id, {}});
     roster_.erase(id);

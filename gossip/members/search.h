@@ -35,6 +35,8 @@ class Search {
   // Whether a present member is at that address.
   bool knows(const Endpoint& control) const;
   void ask_the_lost(Time now, Outbox& out);
+  // Those that left long ago, and those that have been absent longest where there are too many.
+  void forget_the_gone(Time now, Outbox& out);
   void ask(NodeId lost, Outbox& out);
 
   Roster& roster_;

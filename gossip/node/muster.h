@@ -39,6 +39,8 @@ class Muster {
   std::optional<Time> complete_since() const { return complete_since_; }
   // Warns of missing expected members. `gathers`: the node still waits for them.
   std::optional<std::string> warning(Time now, bool gathers) const;
+  // Whether expected members are missing that the node waits for.
+  bool is_awaited() const { return known_ < expect_ && !is_short_; }
   // "2 of 3 expected"
   std::string tally() const;
 

@@ -9,6 +9,7 @@
 
 #include "base/prng.h"
 #include "gossip/members/hold_up.h"
+#include "gossip/members/look_alikes.h"
 #include "gossip/members/wishes.h"
 #include "gossip/node/inputs.h"
 #include "gossip/node/parts.h"
@@ -81,7 +82,7 @@ void Node::step(Time now, Input input, Outputs& out) {
   if (is_gone()) return;
   const std::size_t before = out.size();
   parts.outbox.begin(out);
-  parts.membership.awake(now);
+  if (parts.membership.awake(now)) parts.exchange.waits().was_away();
   handle(parts, now, input);
   if (is_gone()) return;
   if (!parts.membership.identity().defeat().empty())
@@ -197,7 +198,7 @@ void NodeParts::become_ready(Time now) {
 }
 
 // A resumed node reports the round of its earlier life, so that newcomers ask it for its model.
-Identity::Report NodeParts::report() const {
+Identity::Report NodeParts::report() {
   const RunStatus& run = training.course().run();
   const bool is_training = phase() == Phase::training;
   return {.phase = phase(),
@@ -317,6 +318,8 @@ std::vector<std::string> Node::warnings(Time now) const {
   add(parts.neighborhood.warnings());
   add(parts_->exchange.neighbors().warnings(parts.links));
   add(parts_->exchange.neighbors().mute(now, parts.links, parts.members));
+  if (std::string alike = look_alikes(parts.members); !alike.empty())
+    warnings.push_back(std::move(alike));
   add(parts.strays.warnings(now));
   add(parts.agreement.warnings());
   add(parts.links.refusals());

@@ -312,6 +312,8 @@ std::string Startup::reason() const {
                ? "waiting for a founder with the parameters that all begin with"
                : fmt::format("fetching the model from {}", search_.donor_name());
   if (life_->is_in<Resuming>()) return "reading the checkpoint";
+  if (life_->is_in<Ready>() && muster_.is_awaited())
+    return "waiting for members: " + muster_.tally();
   return life_->is_in<Ready>() ? "waiting for the other nodes to be ready" : "preparing the data";
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/node_name.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "gossip/wire/wire.h"
 
 namespace starling::gossip {
@@ -28,8 +28,8 @@ Result<void> AuthorizedKeys::add(std::string_view line) {
   const std::size_t blank = line.find_last_of(" \t");
   if (blank == std::string_view::npos) return fail("expected NAME KEY, got one word");
   const std::string_view name = trim(line.substr(0, blank));
-  if (name.size() > kNameBytesLimit || !is_utf8(name) || !is_plain(name))
-    return fail("a name has at most {} bytes of UTF-8 without control characters", kNameBytesLimit);
+  if (name.size() > kNameBytesLimit || !is_node_name(name))
+    return fail("a name has at most {} bytes of {}", kNameBytesLimit, kNodeNameLaw);
   TRY(const PublicKey key, parse_public_key(line.substr(blank + 1)));
   if (keys_.size() == kMembersLimit) return fail("expected at most {} keys", kMembersLimit);
   const auto same = std::ranges::find(keys_, key, [](const auto& entry) { return entry.second; });

@@ -1,5 +1,6 @@
 #include "gossip/trust/certificate.h"
 
+#include "base/node_name.h"
 #include "base/utc.h"
 #include "gossip/trust/signed_record.h"
 
@@ -19,14 +20,12 @@ namespace {
 
 Result<void> check(const Certificate& draft) {
   const auto is_fit = [](std::string_view text) {
-    return text.size() <= kNameBytesLimit && is_name(text);
+    return text.size() <= kNameBytesLimit && is_node_name(text);
   };
   if (draft.name.empty() || !is_fit(draft.name))
-    return fail("a node's name has 1 to {} bytes of UTF-8 without control characters",
-                kNameBytesLimit);
+    return fail("a node's name has 1 to {} bytes of {}", kNameBytesLimit, kNodeNameLaw);
   if (!is_fit(draft.group))
-    return fail("a group's name has at most {} bytes of UTF-8 without control characters",
-                kNameBytesLimit);
+    return fail("a group's name has at most {} bytes of {}", kNameBytesLimit, kNodeNameLaw);
   if (draft.not_before > draft.not_after || draft.not_after > kLatestMoment)
     return fail("valid from {} until {}: expected the end after the beginning, until {} at most",
                 utc_text(draft.not_before), utc_text(draft.not_after), utc_text(kLatestMoment));

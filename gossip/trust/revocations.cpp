@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/node_name.h"
 #include "base/utc.h"
 #include "gossip/trust/signed_record.h"
 
@@ -61,9 +62,8 @@ Result<Revocations> revoke(Revocations list, std::span<const Revocations::Name> 
   ++list.number;
   if (!is_within_record_limits(list))
     return fail(
-        "a revocation list has at most {} names, of at most {} bytes of UTF-8 without control "
-        "characters, and {} keys",
-        kRevocationsLimit, kNameBytesLimit, kRevocationsLimit);
+        "a revocation list has at most {} names and {} keys; a name has at most {} bytes of {}",
+        kRevocationsLimit, kRevocationsLimit, kNameBytesLimit, kNodeNameLaw);
   sign_record(list, by);
   return list;
 }

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/node_name.h"
 #include "base/utf8.h"
 #include "gossip/wire/fields.h"
 #include "gossip/wire/record_cache.h"
@@ -25,11 +26,6 @@ inline constexpr std::size_t kWordBytes = 8;
 
 // ---------------------------------------------------------------- what a field may be
 
-// A name is UTF-8, so that two names do not look alike, and has no control characters, with which a
-// peer could forge a line of a log.
-inline bool is_name(std::string_view text) {
-  return is_plain(text) && is_utf8(text);
-}
 inline bool is_amount(double value, double most) {
   return value >= 0 && value <= most;
 }
@@ -152,7 +148,7 @@ class Checker {
     expect(value.size() <= most && is_plain(value));
   }
   void name(std::string_view value, std::size_t most) {
-    expect(value.size() <= most && is_name(value));
+    expect(value.size() <= most && is_node_name(value));
   }
   void bytes(const std::string& value, std::size_t most) { expect(value.size() <= most); }
   void block(std::span<const std::byte>) {}
@@ -242,7 +238,7 @@ class Reader {
   }
   void name(std::string& value, std::size_t most) {
     text(value, most);
-    expect(is_name(value));
+    expect(is_node_name(value));
   }
   void bytes(std::string& value, std::size_t most) { value = chars(kBinary, most); }
   void block(std::span<std::byte> value) {

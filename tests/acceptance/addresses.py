@@ -4,9 +4,9 @@
     tests/acceptance/addresses.py
 
 Every node listens on all addresses and joins `dns:starling:7600`, as pods of a headless service do:
-names that appear late, SRV records, a network of IPv6 alone, a node that comes back at another
-address, one whose host name moves, and nodes whose host names only they themselves know. Needs root, iproute2 and util-linux, else it is
-skipped. STARLING in the environment names the program when it is not the newest below build/.
+names that appear late, SRV records, published ports, a network of IPv6 alone, a node that comes back at another
+address, one whose host name moves, and nodes whose host names only they themselves know. Needs root, iproute2,
+nftables and util-linux, else it is skipped. STARLING in the environment names the program when it is not the newest below build/.
 """
 import ipaddress
 import json
@@ -150,6 +150,38 @@ def all_meet(pods, nodes):
     return met and all(pods.trains(k) for k in pods.processes), time.monotonic() - began
 
 
+PUBLISHED = """
+table ip nat {
+  chain incoming {
+    type nat hook prerouting priority dstnat
+    tcp dport 10000 redirect to :7600
+  }
+}
+table inet filter {
+  chain input {
+    type filter hook input priority 0
+    iifname "eth0" tcp dport 7600 ct original proto-dst 7600 drop
+  }
+}
+"""
+
+
+def check_published(pods, names):
+    """As behind docker -p 10000:7600: port 7600 of a node is closed, and 10000 leads there."""
+    at = [f"{pods.network.address(k)}:10000" for k in range(2)]
+    for k in range(2):
+        networks.run(*pods.network.prefix(k), "nft", "-f", "-", text=PUBLISHED)
+        pods.start(k, f"--listen.advertise={at[k]}", f"--join={at[1 - k]}")
+    good, time_s = all_meet(pods, 2)
+    found = sorted(pods.alive(0).values())
+    report("ports that differ inside and outside", f"{', '.join(found)} in {time_s:.1f} s",
+           good and found == at)
+    codes = pods.end()
+    report("leaving", f"exit codes {codes}", codes == [0, 0])
+    for k in range(2):
+        networks.run(*pods.network.prefix(k), "nft", "flush", "ruleset")
+
+
 def check_late_name(pods, names):
     """Two nodes start before the name exists, two after it named some."""
     seed = "--join=dns:starling:7600"
@@ -256,7 +288,7 @@ def check_v6(pods, names):
 
 
 def main():
-    if reason := networks.why_not(networks.TOOLS_WITHOUT_LOSS):
+    if reason := networks.why_not():
         print(f"SKIPPED: {reason}")
         return 0
     if not networks.is_inside():
@@ -270,7 +302,7 @@ def main():
         networks.run("ip", "-6", "addr", "add", f"{SERVERS[1]}/64", "dev", network.BRIDGE, "nodad")
         names, pods = Names(), Pods(network, folder)
         serve(names)
-        for check in (check_late_name, check_moved, check_service, check_moved_name,
+        for check in (check_published, check_late_name, check_moved, check_service, check_moved_name,
                       check_own_names, check_v6):
             check(pods, names)
         networks.run("umount", "/etc/resolv.conf")

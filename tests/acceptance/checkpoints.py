@@ -283,7 +283,10 @@ def full(options, folder):
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", disk], check=True)
     try:
-        node = LiveNode(options.program, "node-0", f"--node.data-dir={disk}/state", "--checkpoint.every=0.2s", *RING)
+        def start(keep):
+            return LiveNode(options.program, "node-0", f"--node.data-dir={disk}/state", "--checkpoint.every=0.2s",
+                            f"--checkpoint.keep={keep}", *RING)
+        node = start(1)
         ballast = disk / "ballast"
 
         def fill():
@@ -295,6 +298,12 @@ def full(options, folder):
                 except OSError:
                     pass
         sound = outlives(node, fill, ballast.unlink)
+        node.kill()
+        node = start(3)
+        eventually(lambda: len(list(disk.glob("state/checkpoints/0*"))) == 3, "it keeps three")
+        fill()
+        full_at = node.get("/v1/status")["checkpoint"]["generation"]
+        eventually(lambda: node.get("/v1/status")["checkpoint"]["generation"] > full_at + 5, "the oldest give way")
         node.kill()
         return sound
     finally:

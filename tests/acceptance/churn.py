@@ -144,10 +144,10 @@ def check_partition(options):
 
 def partition(options, halves):
     with tempfile.NamedTemporaryFile("w") as token:
-        token.write("churn\n")
+        token.write("churn-token\n")
         token.flush()
         with Cluster(options.nodes, SMALL, halves.place, [f"--http.token-file={token.name}"],
-                     {"Authorization": "Bearer churn"}) as cluster:
+                     {"Authorization": "Bearer churn-token"}) as cluster:
             cluster.settle()
             half = options.nodes // 2
             time.sleep(5)
@@ -342,10 +342,10 @@ def check_silent(options):
 def silent(options, apart):
     known, count = [], max(1, options.times // 2)
     with tempfile.NamedTemporaryFile("w") as token:
-        token.write("churn\n")
+        token.write("churn-token\n")
         token.flush()
         with Cluster(options.nodes, SMALL, apart.place, [f"--http.token-file={token.name}"],
-                     {"Authorization": "Bearer churn"}) as cluster:
+                     {"Authorization": "Bearer churn-token"}) as cluster:
             victim = cluster.nodes[-1]
             others = cluster.but(victim)
             for _ in range(count):

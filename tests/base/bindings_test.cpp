@@ -138,5 +138,5 @@ TEST_CASE("A bound key that is wrong is a mistake that says what was expected") 
             "command line: a.color = \"blue\": expected one of red, green",
             "command line: a.count = \"10\": expected a whole number from 0 to 9",
             "command line: a.limit = \"2\": expected a number from 0 to 1",
-            "command line: a.wet = \"maybe\": expected one of false, true"});
+            "command line: a.wet = \"maybe\": expected one of false, no, off, true, yes, on"});
 }

@@ -131,8 +131,34 @@ TEST_CASE("A reader says what each value should have been") {
   CHECK_FALSE(reader.flag("http.open"));
   CHECK(reader.mistakes() ==
         Lines{"command line: optim.learning-rate = \"fast\": expected a number from 0 to 10",
-              "command line: http.open = \"ja\": expected one of false, true"});
+              "command line: http.open = \"ja\": expected one of false, no, off, true, yes, on"});
   CHECK_FALSE(reader.verdict().has_value());
+}
+
+TEST_CASE("A flag and a duration are read as people write them") {
+  const Schema schema = schema_of_tests();
+  const auto reader_of = [&](const char* name, const char* text) {
+    return load_settings(schema, {.keys = {{name, text}}}).value();
+  };
+  for (const char* text : {"true", "yes", "on"})
+    CHECK(Reader(reader_of("http.open", text)).flag("http.open"));
+  for (const char* text : {"false", "no", "off"})
+    CHECK_FALSE(Reader(reader_of("http.open", text)).flag("http.open"));
+  const Settings late = reader_of("optim.learning-rate", "2h");
+  Reader reader(late);
+  CHECK(reader.seconds("optim.learning-rate", 0, 1e9) == 7'200);
+  CHECK(reader.seconds("optim.learning-rate", 0, 60) == 0);
+  CHECK(
+      reader.mistakes() ==
+      Lines{"command line: optim.learning-rate = \"2h\": expected a duration from 0 to 60 s, such "
+            "as 30, 500ms, 10m or 1h"});
+  CHECK(parse_seconds("30") == 30);
+  CHECK(parse_seconds("0.1s") == 0.1);
+  CHECK(parse_seconds("500ms") == 0.5);
+  CHECK(parse_seconds(" 10 m") == 600);
+  CHECK(parse_seconds("2d") == 172'800);
+  for (const char* text : {"", "s", "ms", "1 week", "1h30m", "h1", "1S"})
+    CHECK_FALSE(parse_seconds(text).has_value());
 }
 
 TEST_CASE("Long numbers have a comma after every three digits from the right") {

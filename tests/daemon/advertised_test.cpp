@@ -60,6 +60,22 @@ TEST_CASE("Where the address cannot be told the text lists those there are") {
         "for it beyond loopback; expected the host by which others reach it in listen.advertise");
 }
 
+TEST_CASE("An advertised name that stands for loopback is doubted") {
+  const auto doubt = [](const Endpoint& advertised, const Endpoint& found) {
+    return loopback_doubt(advertised, [&](const Endpoint&) { return std::vector{found}; });
+  };
+  CHECK(doubt({"machine-1", 0}, {"127.0.1.1", 0})
+            .starts_with("listen.advertise = \"machine-1\": on this machine the name stands for "
+                         "127.0.1.1"));
+  CHECK(doubt({"machine-1", 0}, {"10.0.0.1", 0}).empty());
+  CHECK(doubt({"127.0.0.1", 0}, {"127.0.0.1", 0}).empty());
+  CHECK(doubt({"", 0}, {"127.0.0.1", 0}).empty());
+  const auto unknown = [](const Endpoint&) -> Result<std::vector<Endpoint>> {
+    return fail("not known");
+  };
+  CHECK(loopback_doubt({"machine-1", 0}, unknown).empty());
+}
+
 TEST_CASE("The system tells from which of its addresses it would send") {
   CHECK(source_address({"127.0.0.1", 7600}) == "127.0.0.1");
   CHECK(source_address({"no-address.example", 7600}) == std::nullopt);

@@ -90,10 +90,9 @@ TEST_CASE("A manifest with something missing or wrong is refused by name") {
     CHECK(refusal("edges", edges).find("edges") != std::string::npos);
 }
 
-TEST_CASE("Tensors that overlap or have another shape than their bytes are refused") {
-  const auto refusal = [](const json& header) {
+TEST_CASE("Tensors that do not cover the file once or do not fit their bytes are refused") {
+  const auto refusal_of = [](const std::string& head) {
     std::string file(8, '\0');
-    const std::string head = header.dump();
     const std::uint64_t length = head.size();
     std::memcpy(file.data(), &length, sizeof(length));
     file += head + std::string(16, '\0');
@@ -103,14 +102,21 @@ TEST_CASE("Tensors that overlap or have another shape than their bytes are refus
     CHECK(whole.has_value() == placed.has_value());
     return placed ? std::string() : placed.error().text;
   };
+  const auto refusal = [&](const json& header) { return refusal_of(header.dump()); };
   const auto tensor = [](const json& shape, std::size_t begin, std::size_t end) {
     return json{{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, end}}};
   };
   const json left = tensor({2}, 0, 8), none = json::array({5, 0});
   CHECK(refusal({{"a", left}, {"b", tensor({2}, 8, 16)}}).empty());
-  CHECK(refusal({{"a", left}, {"b", tensor(none, 4, 4)}}).empty());
+  CHECK(refusal({{"a", tensor({4}, 0, 16)}, {"b", tensor(none, 4, 4)}}).empty());
   CHECK(refusal({{"a", left}, {"b", left}}) == "tensors a and b overlap");
   CHECK(refusal({{"a", left}, {"b", tensor({2}, 4, 12)}}) == "tensors a and b overlap");
+  CHECK(refusal({{"a", left}}) == "bytes 8 to 16 belong to no tensor");
+  CHECK(refusal({{"a", tensor({2}, 8, 16)}}) == "bytes 0 to 8 belong to no tensor");
+  const std::string one = json{{"a", tensor({4}, 0, 16)}}.dump();
+  const std::string twice = one.substr(0, one.size() - 1) + "," + one.substr(1);
+  CHECK(refusal_of(one).empty());
+  CHECK(refusal_of(twice) == "the header names a twice");
   for (const json& shape : {json{3}, json{0}, json{1ULL << 40, 1ULL << 40}, json{UINT64_MAX, 2},
                             json{1ULL << 32, 1ULL << 32}}) {
     CAPTURE(shape.dump());

@@ -164,6 +164,7 @@ TEST_CASE_FIXTURE(Fixture,
     CheckpointFolder folder = open();
     CHECK_FALSE(folder.load());
     CHECK(folder.damages().size() == 1);
+    fs::rename(path / "000000000001.damaged", path / "000000000001");
   }
 }
 
@@ -212,13 +213,51 @@ TEST_CASE_FIXTURE(Fixture, "A generation whose name may not last is an error and
   CHECK(round_found() == "2");
 }
 
+TEST_CASE_FIXTURE(Fixture, "A folder that was removed is made again") {
+  CheckpointFolder folder = open();
+  REQUIRE(folder.save(generation_of(1), 1).has_value());
+  fs::remove_all(path);
+  CHECK(folder.is_empty());
+  CHECK(folder.save(generation_of(2), 1).has_value());
+  CHECK(round_found() == "2");
+}
+
+TEST_CASE_FIXTURE(Fixture, "Where no generation can be used all are kept under other names") {
+  {
+    CheckpointFolder folder = open();
+    for (int round : {1, 2}) REQUIRE(folder.save(generation_of(round), 2).has_value());
+  }
+  for (const char* number : {"000000000001", "000000000002"})
+    write_text(path / number / "manifest.json", "spoilt");
+  CheckpointFolder folder = open();
+  CHECK_FALSE(folder.load());
+  CHECK(folder.damages().size() == 2);
+  CHECK(folder.is_empty());
+  CHECK(read_text(path / "000000000002.damaged" / "manifest.json") == "spoilt");
+  for (int round : {3, 4, 5}) REQUIRE(folder.save(generation_of(round), 1).has_value());
+  CHECK(fs::exists(path / "000000000001.damaged"));
+  CHECK(round_found() == "5");
+  CHECK(folder.generation() == 5);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "Too little room for all generations and one more is said with figures") {
+  CheckpointFolder folder = open();
+  CHECK(folder.doubt(1'000, 3).empty());
+  const std::string doubt = folder.doubt(std::uint64_t{1} << 60, 3);
+  CHECK(doubt.find(path) == 0);
+  CHECK(doubt.find("checkpoint.keep = 3 generations of 1152921504606.8 MB") != std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Fixture, "What cannot be written is an error that names it and leaves the rest") {
   CheckpointFolder folder = open();
   REQUIRE(folder.save(generation_of(1), 1).has_value());
   fs::rename(path, path.string() + "-away");
+  write_text(path, "of a person");
   const auto saved = folder.save(generation_of(2), 1);
   REQUIRE_FALSE(saved.has_value());
   CHECK(saved.error().text.find(path) != std::string::npos);
+  fs::remove(path);
   fs::rename(path.string() + "-away", path);
   CHECK(round_found() == "1");
   CHECK(folder.save(generation_of(2), 1).has_value());

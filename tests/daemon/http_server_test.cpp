@@ -307,8 +307,10 @@ TEST_CASE("An address in use is an error that names it") {
   REQUIRE_FALSE(second.has_value());
   CHECK(second.error().text.find("listen.http = \"" + to_string(taken)) == 0);
   CHECK(second.error().text.find("in use") != std::string::npos);
+  CHECK(second.error().code == kExitFailed);
   const auto foreign = HttpServer::start({.host = "192.0.2.1", .port = 0}, nullptr);
-  CHECK_FALSE(foreign.has_value());
+  REQUIRE_FALSE(foreign.has_value());
+  CHECK(foreign.error().code == kExitWrongUsage);
 }
 
 TEST_CASE("A server stops while clients are connected") {

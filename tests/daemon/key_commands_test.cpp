@@ -253,7 +253,7 @@ TEST_CASE("Mistakes with keys are named with what is expected") {
   CHECK(holds(error("invite", {"--request", "starling1:x", "--join", "b:1"}),
               "--request: this is a ticket; expected a request"));
   CHECK(holds(error("revoke", {}), "expected NAME"));
-  CHECK(holds(error("revoke", {"a\nb"}), "control characters"));
+  CHECK(holds(error("revoke", {"a\nb"}), "control and format characters"));
   const Printed none = desk.run("invite", {"a", "--join", "b:1", "--cluster-key", "/no/key"});
   CHECK(holds(none.err, "there is no /no/key; `starling keygen cluster` makes one"));
   REQUIRE(::chmod(desk.key.c_str(), 0644) == 0);

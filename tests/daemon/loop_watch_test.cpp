@@ -68,6 +68,17 @@ TEST_CASE("A loop at its end or at a rate of zero may stand still") {
   }
 }
 
+TEST_CASE(
+    "A loop that has moved may stand still while its loss hardly changes or its rate is tiny") {
+  Rounds ended, annealed;
+  CHECK(ended.end({0}, {.loss = 2.0}).fault.empty());
+  CHECK(annealed.end({0}, {.learning_rate = 0.1}).fault.empty());
+  for (int round = 0; round < 30; ++round) {
+    CHECK(ended.end({}, {.loss = 1e-9 * round}).fault.empty() == (round > 0));
+    CHECK(annealed.end({}, {.learning_rate = 1e-6}).fault.empty());
+  }
+}
+
 TEST_CASE("A loop whose optimizer takes no step is named after five and refused after twenty") {
   for (const std::size_t count : {1, 4}) {
     Rounds rounds;

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include "tests/daemon/temporary_folder.h"
+
 using namespace starling;
 using namespace starling::daemon;
 
@@ -25,4 +27,13 @@ TEST_CASE("A token is the same whatever the system that wrote its file ends line
   }
   std::filesystem::remove(path);
   CHECK_FALSE(read_token_file(path));
+}
+
+TEST_CASE("The token of a node has eight characters at least") {
+  const starling::test::TemporaryFolder folder;
+  CHECK(read_http_token(folder.write("token", "12345678\n")) == "12345678");
+  const auto refused = read_http_token(folder.write("token", "ab\n"));
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().text.find("has 2 characters; expected at least 8") != std::string::npos);
+  CHECK(refused.error().text.find("/dev/urandom") != std::string::npos);
 }

@@ -473,5 +473,6 @@ TEST_CASE("A port in use is named in the error") {
   const auto taken = ZmqTransport::bind({.self = NodeId{2}, .listen = a->endpoint()});
   REQUIRE_FALSE(taken.has_value());
   CHECK(taken.error().text.find("listen.control") != std::string::npos);
+  CHECK(taken.error().code == kExitFailed);
   CHECK(taken.error().text.find(std::to_string(a->endpoint().port)) != std::string::npos);
 }

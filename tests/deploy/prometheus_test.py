@@ -129,7 +129,7 @@ def with_token(folder):
     used = text.replace("# authorization:", "authorization:").replace("#   cred", "  cred")
     assert used.count("credentials_file: token") == 1 and used != text
     (folder / "with-token.yml").write_text(used)
-    (folder / "token").write_text("secret\n")
+    (folder / "token").write_text("secret-of-a-test\n")
     (folder / "alerts.yml").write_text((DEPLOY / "alerts.yml").read_text())
     (folder / "nodes.json").write_text((DEPLOY / "nodes.json").read_text())
     return folder / "with-token.yml"

@@ -1,6 +1,7 @@
 // What lies on a disk or comes as a file: models, checkpoints, what a node remembers.
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "base/content_hash.h"
 #include "daemon/process/checkpoint_files.h"
@@ -146,6 +147,8 @@ void run_manifest(Bytes input) {
   if (content) return expect_checkpoint(*content);
   ENSURE(opened->damages().size() == 1 && !opened->damages()[0].empty(),
          "a generation is passed over for a reason");
+  const std::string generation = folder + "/000000000001";
+  std::filesystem::rename(generation + ".damaged", generation);
 }
 
 std::vector<std::string> manifest_seeds() {

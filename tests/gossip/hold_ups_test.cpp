@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "gossip/edges/wait_meter.h"
 #include "gossip/members/hold_up.h"
 #include "tests/gossip/samples.h"
 
@@ -169,4 +170,22 @@ TEST_CASE("One that is gone or does not train holds up nobody") {
     other.phase = phase;
     CHECK(!hold_up_among({&waiting, &other}));
   }
+}
+
+TEST_CASE("A round in which this node slept is nobody's fault") {
+  const auto percent_after = [](bool is_told) {
+    WaitMeter meter;
+    Time now(1s);
+    const auto round = [&](Duration length) {
+      meter.begin(now);
+      meter.worked(now += length / 2);
+      if (length > 1s && is_told) meter.was_away();
+      meter.end(now += length / 2, {.from = kSlow}, std::nullopt);
+    };
+    for (int k = 0; k < 100; ++k) round(2ms);
+    round(60s);
+    return meter.hold_ups().held().percent;
+  };
+  CHECK(percent_after(false) > 40);
+  CHECK(percent_after(true) == 0);
 }

@@ -339,6 +339,29 @@ TEST_CASE("A node without room for another member warns of it") {
   CHECK(party.membership.warnings(Time(61s)).empty());
 }
 
+TEST_CASE("Names that come and go leave no more behind than a limit") {
+  Party party(party_options(0));
+  Time now{};
+  const auto others = [&] { return party.membership.roster().others().size(); };
+  for (int k = 0; k < 400; ++k, now += 1s) {
+    const Member member = invented(k);
+    party.membership.receive(now, {.sender = member.id}, Join{member}, party.outbox);
+    party.membership.heard_from(now, member.id, member.incarnation, party.outbox);
+    party.membership.refused(now + 100ms, {member.id, member.control}, party.outbox);
+    party.tick(now);
+    party.said();
+  }
+  for (int k = 0; k < 300; ++k) party.tick(now += 100ms);
+  CHECK(party.membership.roster().present_count() == 1);
+  CHECK(others() == absent_limit(party.membership.roster()));
+  // The last ones are remembered, and what others say of the rest is not taken in again.
+  CHECK(party.membership.roster().entry(invented(399).id) != nullptr);
+  const Rumor old{invented(0), Liveness::dead, invented(399).id};
+  party.membership.receive(now, {.sender = invented(399).id}, Gossip{{old}}, party.outbox);
+  CHECK(party.membership.roster().entry(invented(0).id) == nullptr);
+  CHECK(others() == absent_limit(party.membership.roster()));
+}
+
 TEST_CASE("A member that speaks and whose address refuses connections is named") {
   Party party(party_options(0));
   const Member member = invented(1);
@@ -346,6 +369,8 @@ TEST_CASE("A member that speaks and whose address refuses connections is named")
   party.membership.heard_from(Time(1s), member.id, member.incarnation, party.outbox);
   CHECK(party.membership.warnings(Time(1s)).empty());
   party.membership.refused(Time(1s), {member.id, member.control}, party.outbox);
+  CHECK(party.membership.warnings(Time(1200ms)).empty());  // it may have been killed
+  party.membership.heard_from(Time(1500ms), member.id, member.incarnation, party.outbox);
   REQUIRE(party.membership.warnings(Time(2s)).size() == 1);
   CHECK(party.membership.warnings(Time(2s)).front() ==
         "messages come from " + member.name + ", and nobody listens at " +

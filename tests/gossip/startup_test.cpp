@@ -155,6 +155,22 @@ TEST_CASE("Founders that are ready wait for the expected ones to be ready") {
   CHECK(node.startup.may_begin(node.now, node.membership.roster(), node.links));
 }
 
+TEST_CASE("A founder that is ready says how many of the expected ones are there") {
+  Newcomer node(newcomer(2));
+  node.meet("node-1", Phase::joining);
+  node.go_on();
+  node.trained();
+  node.go_on();
+  node.membership.set_self({Phase::training, 0, 0});
+  node.go_on();
+  CHECK(node.startup.reason() == "waiting for the other nodes to be ready");
+  Member gone = *node.membership.roster().find(node_id("node-1"));
+  ++gone.version;
+  node.membership.receive(node.now, {}, Gossip{{{gone, Liveness::left, gone.id}}}, node.outbox);
+  node.go_on();
+  CHECK(node.startup.reason() == "waiting for members: 1 of 2 expected");
+}
+
 TEST_CASE("A newcomer asks a training member and goes on from its model") {
   Newcomer node(newcomer());
   node.meet("node-1", Phase::training, 5);

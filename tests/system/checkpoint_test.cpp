@@ -184,3 +184,17 @@ TEST_CASE("What cannot be saved or gone on from is said with the way out") {
   CHECK(mistaken.exit_code == 2);
   CHECK(mistaken.err.find("500 rounds") != std::string::npos);
 }
+
+TEST_CASE("A node that ends with nothing on its disk fails and says what is missing") {
+  const Folder folder;
+  testing::Daemon node("node-0", {"--data.source=reference", "--model.kind=linear",
+                                  "--node.data-dir=" + folder.node(0)});
+  fs::remove_all(fs::path(folder.node(0)) / "checkpoints");
+  std::ofstream(fs::path(folder.node(0)) / "checkpoints") << "of a person";
+  CHECK(eventually([&] { return node.round() > 3; }));
+  node.process().signal(SIGTERM);
+  CHECK(node.process().wait(std::chrono::seconds(60)));
+  CHECK(node.process().exit_code() == 1);
+  CHECK(text_of(node.process().log_path()).find("nothing of this run is kept there: cannot make") !=
+        std::string::npos);
+}

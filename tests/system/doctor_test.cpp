@@ -99,7 +99,7 @@ TEST_CASE("The doctor looks at the ports of members that are no neighbours") {
 }
 
 TEST_CASE("The doctor names the other cluster and the token and the disk") {
-  const std::string token = testing::temporary_file("token", "secret\n");
+  const std::string token = testing::temporary_file("token", "secret of a test\n");
   std::filesystem::permissions(token, std::filesystem::perms::owner_read);
   const std::string wrong = testing::temporary_file("wrong", "guess\n");
   const std::string folder = std::filesystem::path(token).parent_path().string() + "/doctor-data";

@@ -25,7 +25,10 @@ struct Mistake {
 const Mistake kMistakes[] = {
     {"run --node.name=a\u202eb",
      "starling run: command line: node.name = \"a\u202eb\": expected UTF-8 without control and "
-     "format characters"},
+     "format characters, \"/\" and blanks at its ends, and not \".\" or \"..\""},
+    {"run --node.name=../x",
+     "starling run: command line: node.name = \"../x\": expected UTF-8 without control and format "
+     "characters, \"/\" and blanks at its ends, and not \".\" or \"..\""},
     {"run --topology.knid=ring",
      "starling run: command line: unknown key topology.knid; did you mean topology.kind?"},
     {"run --topology.kind=rnig",
@@ -231,9 +234,13 @@ const Mistake kMistakes[] = {
     {"run --stop.loss=low",
      "starling run: command line: stop.loss = \"low\": expected a number from 0 to 1e+300"},
     {"run --stop.seconds=-3",
-     "starling run: command line: stop.seconds = \"-3\": expected a number from 0 to 1000000000"},
-    {"run --stop.stay=yes",
-     "starling run: command line: stop.stay = \"yes\": expected one of false, true"},
+     "starling run: command line: stop.seconds = \"-3\": expected a duration from 0 to 1000000000 "
+     "s, "
+     "such as 30, 500ms, 10m or 1h"},
+    {"run --stop.stay=maybe",
+     "starling run: command line: stop.stay = \"maybe\": expected one of false, no, off, true, "
+     "yes, "
+     "on"},
     {"run --eval.every=0",
      "starling run: command line: eval.every = \"0\": expected a whole number from 1 to "
      "1000000000"},
@@ -398,9 +405,9 @@ const Mistake kMistakes[] = {
     {"run --join 127.0.0.1:0",
      "starling run: command line: cluster.join = \"127.0.0.1:0\": \"127.0.0.1:0\" has port 0; "
      "expected the port of a member"},
-    {"run --listen.advertise=10.0.0.1:7600",
-     "starling run: command line: listen.advertise = \"10.0.0.1:7600\": expected a host without a "
-     "port, such as 10.0.0.1"},
+    {"run --listen.advertise=10.0.0.1:0",
+     "starling run: command line: listen.advertise = \"10.0.0.1:0\": expected a host, such as "
+     "10.0.0.1, or HOST:PORT where the port outside is another than that of listen.control"},
     {"run --http.allowed-hosts=node.example:80",
      "starling run: command line: http.allowed-hosts = \"node.example:80\": expected host names "
      "without a port, such as node.example"},
