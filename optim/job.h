@@ -180,6 +180,7 @@ struct Evaluation {
   std::optional<double> rmse = {};  // root mean square error in units of the target, for regression
   std::size_t samples = 0;          // that it is of; 0: not known
   std::size_t available = 0;        // that it could have been of; 0: not known
+  bool is_repeated = false;         // the last one again: nothing was measured since
 
   bool is_whole() const { return available > 0 && samples == available; }
 };

@@ -389,6 +389,7 @@ class TypedTrainer final : public Trainer {
     Evaluation evaluation = learner_->evaluate(x, limit);
     const bool is_some = limit > 0 && !evaluation.is_whole();
     if (is_some && job.target.is_reached_by(evaluation)) evaluation = learner_->evaluate(x, 0);
+    if (evaluation.is_repeated) return;
     done.evaluation = evaluation;
     done.evaluation->round = job.round > 0 ? job.round - 1 : 0;
     if (!job.keeps) return;

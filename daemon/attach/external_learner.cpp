@@ -61,7 +61,12 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     const auto trainer = await({});
     if (trainer && trainer->hello.mode == TrainerMode::gradients)
       return by_gradients_->evaluate(x, limit);
-    return evaluation_of(port_->metrics(), loss_);
+    const Metrics metrics = port_->metrics();
+    optim::Evaluation evaluation = evaluation_of(metrics, loss_);
+    // Without a word of the trainer it is the loss of the last steps.
+    evaluation.is_repeated =
+        std::exchange(evaluated_, metrics.records) == metrics.records && metrics.records > 0;
+    return evaluation;
   }
 
   // A newcomer's trainer steps by an optimizer of its own.
@@ -274,6 +279,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   // The last rate that a loop reported; else optim.learning-rate, whatever the schedule: as a unit
   // of corrections any constant rate works that is equal at all nodes.
   double rate_;
+  std::uint64_t evaluated_ = 0;  // records of the trainer's measurements
   LoopWatch watch_;
   optim::LeftOut left_out_;
 };

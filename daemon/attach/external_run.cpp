@@ -155,12 +155,14 @@ void ExternalRun::rest_without_trainer(Board& board) {
   port_->set_listener([&board](bool is_here) { board.set_trainer_here(is_here); });
 }
 
-void ExternalRun::end(const std::vector<double>& parameters) {
-  port_->end("the run is over", [&](const Attached& trainer) {
-    if (parameters.size() != trainer.table.dimension()) return false;
-    write_vector<double>(trainer.table, parameters, trainer.segment.at(trainer.hello.values));
-    return true;
-  });
+void ExternalRun::end(const std::vector<double>& parameters, const std::string& reason) {
+  port_->end(reason.empty() ? "the node leaves" : "the run is over: " + reason,
+             [&](const Attached& trainer) {
+               if (parameters.size() != trainer.table.dimension()) return false;
+               write_vector<double>(trainer.table, parameters,
+                                    trainer.segment.at(trainer.hello.values));
+               return true;
+             });
 }
 
 }  // namespace starling::daemon

@@ -44,8 +44,9 @@ class ExternalRun {
   void rest_without_trainer(Board& board);
   // Ends all waits for the trainer.
   void interrupt() { port_->interrupt(); }
-  // After interrupt(): gives the trainer the last parameters, in doubles; empty: none.
-  void end(const std::vector<double>& parameters);
+  // After interrupt(): gives the trainer the last parameters, in doubles; empty: none. `reason`: of
+  // the run's end; empty: this node leaves alone.
+  void end(const std::vector<double>& parameters, const std::string& reason);
 
  private:
   explicit ExternalRun(std::unique_ptr<TrainerPort> port) : port_(std::move(port)) {}

@@ -31,6 +31,10 @@ LoopWatch::Finding LoopWatch::end(const TrainerAnswer& answer, std::size_t count
   steps_ += count;
   Finding finding;
   if (fault == Fault::none && steps > 0 && has_moved_) finding.note = note_on_tensors();
+  rounds_at_rest_ = answer.learning_rate == 0 ? rounds_at_rest_ + 1 : 0;
+  if (rounds_at_rest_ == kRestRounds)
+    finding.note =
+        fmt::format("the learning rate of its trainer has been 0 for {} rounds", kRestRounds);
   const bool is_early = fault == Fault::no_step && steps_ < kStepsLeast;
   if (fault != Fault::none && !is_early) finding.fault = text_of(fault);
   finding.is_lasting = fault != Fault::none && rounds_ >= kRoundsLimit &&

@@ -48,6 +48,8 @@ class LoopWatch {
   // Tensors that have not moved after so many rounds with steps are named.
   static constexpr int kTensorRounds = 10;
   static constexpr std::size_t kNamedLimit = 4;
+  // A learning rate of 0 is told after so many rounds in a row.
+  static constexpr int kRestRounds = 20;
 
   enum class Fault { none, still, no_step, elsewhere };
   struct Watched {
@@ -73,6 +75,7 @@ class LoopWatch {
   int rounds_ = 0;                        // so many in a row
   std::uint64_t steps_ = 0;               // asked for in these
   int tensor_rounds_ = 0;
+  int rounds_at_rest_ = 0;  // in a row, at a learning rate of 0
 };
 
 template <class S>

@@ -53,6 +53,7 @@ struct TrainerAnswer {
 
 struct Metrics {
   std::optional<double> loss = {}, accuracy = {}, rmse = {};
+  std::uint64_t records = 0;  // so far
 };
 
 // For people; printable, and not empty.

@@ -356,7 +356,7 @@ void TrainerPort::hear_trainer() {
   HeardRecord heard = hear_record(socket_.number());
   const auto state = receive_state(std::move(heard.file));
   if (heard.nothing) return;
-  if (heard.ended) return lose("its process ended");
+  if (heard.ended) return lose(std::string(kProcessEnded));
   if (heard.too_long) return lose("it sent a record of more than 65536 bytes");
   if (!state) return lose(state.error().text);
   auto record = read_record(heard.text);
@@ -372,6 +372,7 @@ void TrainerPort::hear_trainer() {
   const auto* const metrics = std::get_if<Metrics>(&*record);
   if (!metrics) return lose(std::holds_alternative<Goodbye>(*record) ? "" : "it said hello twice");
   const std::lock_guard lock(mutex_);
+  ++metrics_.records;
   if (metrics->loss) metrics_.loss = metrics->loss;
   if (metrics->accuracy) metrics_.accuracy = metrics->accuracy;
   if (metrics->rmse) metrics_.rmse = metrics->rmse;

@@ -410,7 +410,7 @@ Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& l
   const auto output = line.value("output");
   const std::vector<double> parameters =
       output || daemon.external ? daemon.training->finish() : std::vector<double>();
-  if (daemon.external) daemon.external->end(parameters);
+  if (daemon.external) daemon.external->end(parameters, daemon.board.read()->status.run.end.reason);
   if (output)
     if (const auto kept = keep_model(daemon, config, *output, parameters); !kept)
       return complaint(kExitFailed, "--output: {}", kept.error().text);

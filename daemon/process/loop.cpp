@@ -28,7 +28,9 @@ std::vector<std::string> new_warnings_of(const TrainerStatus& trainer) {
 // That the trainer's own threads have logged.
 std::vector<std::string> logged_warnings_of(const TrainerStatus& trainer) {
   if (!trainer.pause.empty()) return {trainer.pause};
-  if (trainer.state != TrainerStatus::State::lost || trainer.is_done) return {};
+  // How a command ended is told next.
+  const bool is_told = trainer.is_done || (trainer.has_command && trainer.reason == kProcessEnded);
+  if (trainer.state != TrainerStatus::State::lost || is_told) return {};
   return {fmt::format("the trainer (process {}) is gone: {}; the node rests until {}",
                       trainer.process.value_or(0), trainer.reason,
                       trainer.has_command ? "trainer.command attaches again"

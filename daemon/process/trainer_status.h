@@ -15,6 +15,9 @@
 
 namespace starling::daemon {
 
+// The reason of a trainer that was lost with its process.
+inline constexpr std::string_view kProcessEnded = "its process ended";
+
 struct TrainerStatus {
   enum class State {
     waiting,     // none has attached yet

@@ -84,8 +84,11 @@ std::string who(const Status& status) {
 
 std::string loss_text(double loss, std::optional<double> change) {
   if (!change) return fmt::format("loss {:.4g}", loss);
-  if (std::abs(*change) <= kLevel) return fmt::format("loss level at {:.4g}", loss);
-  return fmt::format("loss {:.4g} {}", loss, *change < 0 ? "falling" : "rising");
+  const bool is_level = std::abs(*change) <= kLevel;
+  return fmt::format("loss {:.4g} {}", loss,
+                     is_level      ? "(level)"
+                     : *change < 0 ? "falling"
+                                   : "rising");
 }
 
 std::string percent(double part) {

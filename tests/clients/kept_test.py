@@ -89,6 +89,34 @@ class Bytes(unittest.TestCase):
         found, = there_and_back((array,))
         self.assertTrue(isinstance(found, numpy.ndarray) and (found == array).all())
 
+    def test_the_file_of_a_model_is_loaded_by_name_and_what_does_not_fit_is_told(self):
+        model = torch.nn.Linear(3, 2)
+        rows = [("weight", "F32", [2, 3], 0, 24), ("bias", "F32", [2], 24, 32)]
+
+        def file_of(rows, rest=b""):
+            header = "{%s}" % ",".join('"%s":{"dtype":"%s","shape":%s,"data_offsets":[%d,%d]}' % row
+                                       for row in rows)
+            numbers = numpy.arange(8, dtype="<f4").tobytes()[:rows[-1][4]]
+            file = tempfile.NamedTemporaryFile()
+            file.write(len(header).to_bytes(8, "little") + header.encode() + numbers + rest)
+            file.flush()
+            return file
+        with file_of(rows) as file:
+            self.assertEqual(starling.load(file.name)["bias"].tolist(), [6, 7])
+            self.assertEqual(starling.load(file.name, model), [])
+            self.assertEqual(model.weight.flatten().tolist(), [0, 1, 2, 3, 4, 5])
+            for other, words in ((torch.nn.Sequential(model), "the model lacks: bias, weight"),
+                                 (torch.nn.Linear(2, 2), "weight has shape")):
+                with self.assertRaisesRegex(ValueError, words):
+                    starling.load(file.name, other)
+        with file_of(rows[:1]) as file:
+            self.assertEqual(starling.load(file.name, model), ["bias"])
+        for wrong, words in ((rows + [rows[1]], "twice"), (rows[1:], "expected from 0 on")):
+            with file_of(wrong) as file, self.assertRaisesRegex(ValueError, words):
+                starling.load(file.name)
+        with file_of(rows, b"more") as file, self.assertRaisesRegex(ValueError, "4 bytes at its end"):
+            starling.load(file.name)
+
     def test_what_is_neither_is_named(self):
         with self.assertRaisesRegex(TypeError, r"state\['a'\]\[1\] is object"):
             encode({"a": [1, object()]})

@@ -62,9 +62,12 @@ TEST_CASE("A loop whose loss changes while nothing moves is named at once and re
 
 TEST_CASE("A loop at its end or at a rate of zero may stand still") {
   Rounds ended, warming;
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 1; round <= 30; ++round) {
     CHECK(ended.end({}, {.loss = 0.25}).fault.empty());
-    CHECK(warming.end({}, {.learning_rate = 0.0}).fault.empty());
+    const auto found = warming.end({}, {.learning_rate = 0.0});
+    CHECK(found.fault.empty());
+    CHECK(found.note ==
+          (round == 20 ? "the learning rate of its trainer has been 0 for 20 rounds" : ""));
   }
 }
 

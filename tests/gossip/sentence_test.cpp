@@ -112,7 +112,7 @@ TEST_CASE("Who died or does not answer comes before all else") {
 TEST_CASE("The trend of the loss follows from its change") {
   Status status = fleet_of(2);
   set_loss(status, 1.0, -0.0001);
-  CHECK(said(status) == "2 nodes train, loss level at 1");
+  CHECK(said(status) == "2 nodes train, loss 1 (level)");
   Status paused = fleet_of(0, 0, 0, 2);
   set_loss(paused, 1.0, -0.5);
   CHECK(said(paused) == "all 2 nodes are paused, loss 1");

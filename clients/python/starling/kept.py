@@ -10,13 +10,13 @@ import math
 import struct
 import sys
 import types
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 FORMAT = "starling.kept 1"
 HEADER_BYTES_LIMIT = 64 << 20
 _NUMPY = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2",
-          "I8": "|i1", "U8": "|u1", "BOOL": "|b1"}
-_NAMES = {name: code for code, name in _NUMPY.items()}
+          "I8": "|i1", "U8": "|u1", "BOOL": "|b1", "BF16": "<u2"}
+_NAMES = {name: code for code, name in _NUMPY.items() if code != "BF16"}
 
 
 def encode(tree: Any) -> List[Any]:
@@ -39,27 +39,47 @@ def encode(tree: Any) -> List[Any]:
 def decode(memory: Any) -> Any:
     """The tree. Its tensors alias `memory`, which must be writable where they are to be changed.
     Raises ValueError for bytes that are no such file."""
+    try:
+        metadata, arrays = tensors_in(memory)
+        if metadata["format"] != FORMAT:
+            raise ValueError(f"its format is {metadata['format']!r}; expected {FORMAT!r}")
+        return _tree(json.loads(metadata["tree"]), {int(name): a for name, a in arrays.items()})
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError) as error:
+        raise ValueError(f"not a state that a trainer has kept: {error!r}") from None
+
+
+def tensors_in(memory: Any) -> Tuple[Dict[str, str], Dict[str, Any]]:
+    """The metadata of a safetensors file, and its arrays by name, which alias `memory`. Raises
+    ValueError for bytes that are no such file, or that can be read in two ways."""
     import numpy
     try:
         size, = struct.unpack_from("<Q", memory, 0)
         if size > min(HEADER_BYTES_LIMIT, len(memory) - 8):
             raise ValueError(f"its header is said to have {size} bytes")
-        header = json.loads(bytes(memory[8:8 + size]))
-        metadata = header.pop("__metadata__")
-        if metadata["format"] != FORMAT:
-            raise ValueError(f"its format is {metadata['format']!r}; expected {FORMAT!r}")
-        arrays = {}
-        for name, row in header.items():
+        header = json.loads(bytes(memory[8:8 + size]), object_pairs_hook=_without_repeats)
+        metadata, arrays, taken = header.pop("__metadata__", {}), {}, 0
+        for name, row in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
             begin, end = row["data_offsets"]
             array = numpy.frombuffer(memory, dtype=_NUMPY[row["dtype"]],
                                      count=math.prod(row["shape"]), offset=8 + size + begin)
-            if array.nbytes != end - begin:
-                raise ValueError(f"tensor {name} of {array.nbytes} bytes lies in {end - begin}")
-            arrays[int(name)] = array.reshape(row["shape"])
-        return _tree(json.loads(metadata["tree"]), arrays)
+            if array.nbytes != end - begin or begin != taken:
+                raise ValueError(f"tensor {name} of {array.nbytes} bytes lies from {begin} to {end}; "
+                                 f"expected from {taken} on")
+            taken = end
+            arrays[name] = array.reshape(row["shape"])
+        if 8 + size + taken != len(memory):
+            raise ValueError(f"{len(memory) - 8 - size - taken} bytes at its end are of no tensor")
+        return metadata, arrays
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
             struct.error) as error:
-        raise ValueError(f"not a state that a trainer has kept: {error!r}") from None
+        raise ValueError(f"not a safetensors file: {error!r}") from None
+
+
+def _without_repeats(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    names = dict(pairs)
+    if len(names) < len(pairs):
+        raise ValueError("it names a tensor twice")
+    return names
 
 
 def _plain(value: Any, tensors: List[Any], where: str) -> Any:

@@ -24,8 +24,8 @@ class NumpyTensors(Tensors):
         self.names = list(given)
         self._given = {name: array for name, array in given.items() if array.size}
         self.entries: List[Entry] = [
-            Entry(name, array.shape, _DTYPES[array.dtype.name], roles.get(
-                name, "donor" if array.dtype.name == "int64" else "averaged"))
+            Entry(name, array.shape, _DTYPES[array.dtype.name], roles.of(
+                name, "donor" if array.dtype.kind == "i" else "averaged", array.dtype.kind == "f"))
             for name, array in self._given.items()]
         self._arrays: Dict[str, numpy.ndarray] = {}
         self.corrections: Dict[str, numpy.ndarray] = {}

@@ -1,8 +1,10 @@
 """A session with the daemon: from `hello` to `end`, over as many connections as it takes."""
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import sys
 import time
 import weakref
 from typing import Any, Callable, Dict, Optional
@@ -140,3 +142,13 @@ def _forget_connections() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_connections)
+
+
+def _say_goodbye() -> None:
+    """At the end of a script without swarm.close(); one that an exception ended has crashed."""
+    if not hasattr(sys, "last_type"):
+        for session in list(_sessions):
+            session.tell({"kind": "close"})
+
+
+atexit.register(_say_goodbye)

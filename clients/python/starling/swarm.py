@@ -97,6 +97,8 @@ class Swarm:
         The place of one loader is kept: of the first, where there are several at once.
         """
         if not self.is_running:
+            warn("the run is over, and batches() gives none; it goes over the data again and again "
+                 "by itself, in the place of a loop over epochs (swarm.status.epoch)", 2)
             return
         place = (lambda: self._share(0, 1)) if own else (
             lambda: self._share(self._place(), self._nodes()))

@@ -65,6 +65,12 @@ class Roles:
         return found or next((role for pattern, role in self._asked.items()
                               if fnmatch.fnmatchcase(name, pattern)), default)
 
+    def of(self, name: str, default: str, is_floating: bool) -> str:
+        """As get(), but a pattern that averages takes the integers that fit it of a donor."""
+        role = self.get(name, default)
+        takes = is_floating or name in self._asked or role not in ("averaged", "statistic")
+        return role if takes else "donor"
+
     def unused(self, names: Iterable[str]) -> List[str]:
         """Those that fit no tensor."""
         known = list(names)

@@ -165,7 +165,7 @@ def slots_of(rows: Iterable[Tuple[str, Place, str]], roles: Roles) -> List[Slot]
     slots: Dict[Any, Slot] = {}
     for name, (holder, key), role in rows:
         tensor = holder[key]
-        role = roles.get(name, role)
+        role = roles.of(name, role, tensor.is_floating_point())
         if is_lazy(tensor):
             raise TypeError(f"tensor {name} has no shape yet; call the model once before attach")
         if tensor.numel() == 0 or (role == "local" and tensor.dtype not in {**ALIASED, **_COPIED}):
