@@ -123,8 +123,8 @@ std::optional<double> gap(std::optional<double> second_modulus) {
 }
 
 json topology_summary(const Snapshot& snapshot, std::optional<double> second_modulus) {
-  json object = {{"kind", snapshot.identity.topology_kind},
-                 {"epoch", snapshot.status.topology.epoch}};
+  json object = topology_kind_json(snapshot);
+  object["epoch"] = snapshot.status.topology.epoch;
   put(object, "degree", snapshot.status.topology.degree);
   put(object, "spectral_gap", gap(second_modulus));
   return object;
@@ -267,6 +267,15 @@ json security_json(const SecurityStatus& security) {
                                        {"words", peer.words},
                                        {"count", peer.count},
                                        {"age_s", seconds(now - peer.last)}});
+  return object;
+}
+
+json topology_kind_json(const Snapshot& snapshot) {
+  const gossip::TopologyStatus& seen = snapshot.status.topology;
+  json object = {{"kind", snapshot.identity.topology_kind}};
+  if (seen.options && seen.sites && seen.options->kind == topology::Kind::automatic)
+    object["chosen"] =
+        topology::to_string(topology::resolve(topology::Kind::automatic, seen.sites->size()));
   return object;
 }
 

@@ -141,6 +141,13 @@ std::string run_lines(const json& run, std::string_view evaluated) {
               : "");
 }
 
+// "ring (auto)" where auto chose it.
+std::string topology_words(const json& topology) {
+  const std::string kind = word(topology, "kind");
+  return topology.contains("chosen") ? fmt::format("{} ({})", word(topology, "chosen"), kind)
+                                     : kind;
+}
+
 std::string network_lines(const json& status) {
   Phrase consensus, topology, members;
   consensus.add("distance ", number(part(status, "consensus"), "distance"), human_number);
@@ -149,7 +156,7 @@ std::string network_lines(const json& status) {
   consensus.add("mixing rate ", number(part(status, "consensus"), "mixing_rate"), human_number);
   consensus.add("expected ", number(part(status, "consensus"), "expected_mixing_rate"),
                 human_number);
-  topology.add(word(part(status, "topology"), "kind"));
+  topology.add(topology_words(part(status, "topology")));
   topology.add("degree ", number(part(status, "topology"), "degree"), count);
   topology.add("spectral gap ", number(part(status, "topology"), "spectral_gap"), human_number);
   topology.add("epoch ", number(part(status, "topology"), "epoch"), count);
@@ -269,8 +276,9 @@ std::string fleet_text(const json& fleet) {
   const auto age = number(fleet, "age_s");
   const auto sentence = wrap_words(word(fleet, "summary"), display_width());
   return fmt::format("{}\n", fmt::join(sentence, "\n")) + table.text(display_width()) +
-         line("consensus", consensus.text()) + saved_line(part(fleet, "checkpoint")) +
-         line("keys", keys.text()) +
+         line("consensus", consensus.text()) +
+         line("topology", fleet.contains("topology") ? topology_words(fleet["topology"]) : "") +
+         saved_line(part(fleet, "checkpoint")) + line("keys", keys.text()) +
          (age ? fmt::format("mean, smallest and largest are of {} ago\n", human_duration(*age))
               : "");
 }

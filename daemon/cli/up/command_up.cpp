@@ -318,7 +318,9 @@ void keep_until_interrupted(Fleet& fleet) {
 }
 
 std::string kind_of(const Config& config, std::size_t nodes) {
-  return std::string(topology::to_string(topology::resolve(config.node.topology.kind, nodes)));
+  const topology::Kind kind = config.node.topology.kind;
+  return fmt::format("{}{}", topology::to_string(topology::resolve(kind, nodes)),
+                     kind == topology::Kind::automatic ? ", auto" : "");
 }
 
 // The curves are means over the nodes that gave theirs.

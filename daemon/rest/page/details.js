@@ -15,7 +15,7 @@ function ownFacts({ node, run, topology, security, traffic }, member) {
     ['learning rate', decimal(run.learning_rate)], ['trains on', shard],
     ['local steps', integer(run.local_steps)],
     ['sends', `${rate(traffic.sent_bytes_per_s)}, at most ${rate(traffic.sent_peak_bytes_per_s)}`],
-    ['neighbours', `${integer(topology.degree)} (${topology.kind})`],
+    ['neighbours', `${integer(topology.degree)} (${kindWords(topology)})`],
     topology.spectral_gap !== undefined && ['spectral gap', decimal(topology.spectral_gap)],
     run.privacy && ['privacy', privacyWords(run.privacy)],
     member?.waits_for && ['waits', waits(member)], run.problem && ['problem', run.problem],
@@ -24,6 +24,8 @@ function ownFacts({ node, run, topology, security, traffic }, member) {
     ...Object.entries(security.refused).map(([reason, count]) => ['refused', `${integer(count)} ${reason}`]),
   ];
 }
+
+const kindWords = ({ kind, chosen }) => (chosen ? `${chosen}, by ${kind}` : kind);
 
 // Epsilon is absent where there is no bound.
 const privacyWords = ({ epsilon, delta, steps }) =>
