@@ -114,15 +114,18 @@ void place(const Settings& settings, const Config& config, FleetOptions& fleet) 
   if (settings.is_default("listen.http")) fleet.first_http.host = fleet.host;
 }
 
-// What the user and the recipe set, but for what each node has of its own.
+// What the user and the recipe set, but for what each node has of its own, and `own` over it.
 std::vector<std::string> shared_arguments(
-    const CommandLine& line, std::span<const std::pair<std::string, std::string>> recipe) {
+    const CommandLine& line, std::span<const std::pair<std::string, std::string>> recipe,
+    const std::vector<std::string>& own) {
   std::vector<std::string> arguments;
   if (const auto file = line.value("config")) arguments = {"-c", *file};
   for (const auto& [key, value] : line.keys)
-    if (!key.starts_with("node.") && !key.starts_with("listen."))
+    if (!key.starts_with("node.") && !key.starts_with("listen.") &&
+        value.find("{i}") == std::string::npos)
       arguments.push_back(fmt::format("--{}={}", key, value));
   for (const auto& [key, value] : recipe) arguments.push_back(fmt::format("--{}={}", key, value));
+  arguments.insert(arguments.end(), own.begin(), own.end());
   return arguments;
 }
 
@@ -151,8 +154,13 @@ Result<Plan> make_plan(const CommandLine& line) {
     plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
     plan.recipe += fmt::format("{}{} = {}", plan.recipe.empty() ? "" : ", ", key, value);
   }
-  plan.fleet.shared = shared_arguments(line, recipe);
-  if (is_near) plan.fleet.arguments.push_back("--cluster.preset=local");
+  OneMore more = one_more(plan.config, plan.fleet.nodes);
+  plan.fleet.more_data = std::move(more.words);
+  if (is_near) {
+    plan.fleet.arguments.push_back("--cluster.preset=local");
+    more.arguments.push_back("--cluster.preset=local");
+  }
+  plan.fleet.shared = shared_arguments(line, recipe, more.arguments);
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
   name_sites(plan.config.learner.data, settings, plan.fleet);
   place(settings, plan.config, plan.fleet);
@@ -406,8 +414,8 @@ void share_cores_of_trainers(std::size_t trainers, bool quiet) {
 void introduce(Fleet& fleet, const FleetOptions& options) {
   say("Watch any of them: {}", how_to_ask(fleet));
   // Copied as it stands, so it is never wrapped.
-  if (const std::string command = how_to_join(fleet, options); !command.empty())
-    fmt::print("One node more: {}\n", command);
+  fmt::print("One node more{}{}: {}\n", options.more_data.empty() ? "" : " ", options.more_data,
+             how_to_join(fleet, options));
   if (options.has_trainers && !fleet.log_folder().empty())
     say("What the trainers print is in {}/node-*.log until the end.", fleet.log_folder());
   fmt::print("Ctrl-C stops.\n\n");

@@ -22,7 +22,8 @@ struct FleetOptions {
   std::size_t nodes = 8;
   std::string program;                 // path of this program
   std::vector<std::string> arguments;  // -c FILE, --section.key=value
-  std::vector<std::string> shared;     // those of them that one more node needs too
+  std::vector<std::string> shared;     // those that one more node needs too
+  std::string more_data;               // what it trains on; empty: on its share of what all have
   std::vector<std::vector<std::string>> site_arguments;  // by node, over the others; or none
   bool has_trainers = false;                             // of the user's own
   bool parts = false;                                    // node k holds part k of n of the data
