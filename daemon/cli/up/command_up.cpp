@@ -197,8 +197,8 @@ std::uint64_t least_round(std::span<const gossip::NodeSummary> nodes) {
 }
 
 // Values without a measurement are left out.
-std::string progress_line(std::span<const gossip::NodeSummary> nodes, double time_s,
-                          std::size_t running) {
+std::string progress_line(Fleet& fleet, double time_s) {
+  const std::vector<gossip::NodeSummary> nodes = fleet.present_summaries();
   std::string line = fmt::format("{:5.1f} s  round {:>5}", time_s, least_round(nodes));
   if (const auto loss = gossip::mean(nodes, &gossip::NodeSummary::loss))
     line += fmt::format("  loss {:.4f}", *loss);
@@ -206,8 +206,8 @@ std::string progress_line(std::span<const gossip::NodeSummary> nodes, double tim
     line += fmt::format("  accuracy {}", human_fraction(*accuracy));
   if (const auto rmse = gossip::mean(nodes, &gossip::NodeSummary::rmse))
     line += fmt::format("  rmse {:.4g}", *rmse);
-  if (running < nodes.size()) line += fmt::format("  {}/{} run", running, nodes.size());
-  return line;
+  const std::size_t running = fleet.running(), all = fleet.nodes().size();
+  return running < all ? line + fmt::format("  {}/{} run", running, all) : line;
 }
 
 void print_notices(const std::vector<std::string>& texts, Screen& screen, bool quiet) {
@@ -258,7 +258,7 @@ class Progress {
 
   void print(Fleet& fleet, double time_s) {
     last_line_s_ = time_s;
-    fmt::print("{}\n", progress_line(fleet.node_summaries(), time_s, fleet.running()));
+    fmt::print("{}\n", progress_line(fleet, time_s));
     const Fleet::Sentence sentence = fleet.sentence();
     // The lines show the loss and the text after it. Without a loss no node trains yet.
     const std::size_t loss = sentence.text.find(", loss ");
@@ -308,7 +308,7 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
                   quiet);
     if (!quiet) progress.show(fleet, seconds_since(started));
     Verdict verdict = judge(fleet, goal);
-    if (interrupted) verdict.text = "interrupted";
+    if (interrupted) verdict.text = "interrupted before the nodes had one model";
     if (fleet.running() == 0) verdict.text = why_none_runs(fleet);
     if (!verdict.text.empty()) {
       is_watched = false;
@@ -346,7 +346,7 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
   if (!interrupted) tell_missing_curves(fleet);
   summary.goal = {.reached = verdict.reached,
                   .reason = verdict.text,
-                  .round = least_round(summary.nodes),
+                  .round = least_round(fleet.present_summaries()),
                   .model = verdict.model,
                   .wanted = goal};
   summary.members = fleet.members();
