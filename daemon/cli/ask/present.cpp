@@ -313,12 +313,13 @@ std::string state_cell(const json& member) {
 }
 
 std::string members_text(const json& document) {
-  Table table({"NAME", "STATE", ">ROUND", ">HEARD", "CONTROL", "HTTP", "?>LOSS", "?WAITS FOR",
-               "?CERTIFICATE UNTIL"});
+  Table table({"NAME", "STATE", ">ROUND", ">AGO", "CONTROL", "HTTP", "?>HEARD", "?>LOSS", "?>TOLD",
+               "?WAITS FOR", "?CERTIFICATE UNTIL"});
   for (const json& member : part(document, "members")) {
     table.add({word(member, "name"), state_cell(member), cell(member, "round", count),
-               cell(member, "last_heard_s", human_duration), control_cell(member),
-               http_cell(member), cell(member, "loss", human_number), wait_cell(member),
+               cell(member, "round_age_s", human_duration), control_cell(member), http_cell(member),
+               cell(member, "last_heard_s", human_duration), cell(member, "loss", human_number),
+               cell(member, "told_s", human_duration), wait_cell(member),
                word(part(member, "certificate"), "until")});
   }
   return table.text(display_width());

@@ -41,9 +41,11 @@ const codecWords = ({ name, chosen, quality, vector_bytes, f32_bytes, memory_byt
 // What this node has heard of another.
 function memberFacts(member, behind) {
   return [
-    ['state', standing(member)], ['round', integer(member.round)],
+    ['state', standing(member)],
+    ['round', `${integer(member.round)}, ${duration(member.round_age_s)} ago`],
     behind > 0 && ['behind', behind === 1 ? '1 round' : `${integer(behind)} rounds`],
-    ['loss', decimal(member.loss)], member.waits_for && ['waits', waits(member)],
+    member.loss !== undefined && ['loss', `${decimal(member.loss)}, ${duration(member.told_s)} ago`],
+    member.waits_for && ['waits', waits(member)],
     ['last heard', `${duration(member.last_heard_s)} ago`], ['address', addressOf(member)],
     member.certificate && ['certificate', `until ${member.certificate.until}`],
   ];
