@@ -138,6 +138,18 @@ TEST_CASE("Lists for people have a row for every entry") {
               "4 nodes, 4 edges, connected"));
 }
 
+TEST_CASE("The fleet for people has the mean of its sentence beside that of the extremes") {
+  Snapshot snapshot = example_snapshot();
+  snapshot.status.fleet.extremes_age = std::chrono::milliseconds(8'500);
+  snapshot.status.fleet.spreads[static_cast<std::size_t>(gossip::Quantity::loss)] = {
+      .mean = .157, .error = .01, .least = .3, .most = .5, .mean_then = .405};
+  const std::string text = *present("fleet", fleet_json(snapshot));
+  CHECK(holds(text, "loss 0.157"));
+  CHECK(holds(text, "A NODE'S    NOW   MEAN  SMALLEST  LARGEST"));
+  CHECK(holds(text, "loss      0.157  0.405"));
+  CHECK(holds(text, "mean, smallest and largest are of 8.5 s ago"));
+}
+
 TEST_CASE("A long series for people is thinned to its last round") {
   std::vector<gossip::Progress> series;
   for (std::uint64_t round = 1; round <= 1'003; ++round) series.push_back(example_point(round));

@@ -252,15 +252,15 @@ std::string fleet_text(const json& fleet) {
                                   {"samples_per_s", "samples/s", human_number},
                                   {"bytes_per_s", "sent/s", human_bytes},
                                   {"computing", "computing", human_fraction}};
-  Table table({"A NODE'S", ">MEAN", ">SMALLEST", ">LARGEST", "?>+-", "?>ALL"});
+  Table table({"A NODE'S", ">NOW", "?>MEAN", "?>SMALLEST", "?>LARGEST", "?>+-", "?>ALL"});
+  bool has_extremes = false;
   for (const Row& row : kRows) {
     const json& spread = part(fleet, row.name);
     if (!spread.is_object() || spread.empty()) continue;
-    // All three of one moment, where there is one.
-    const char* mean = spread.contains("mean_then") ? "mean_then" : "mean";
-    table.add({row.title, cell(spread, mean, row.format), cell(spread, "min", row.format),
-               cell(spread, "max", row.format), cell(spread, "error", row.format),
-               cell(spread, "total", row.format)});
+    has_extremes = has_extremes || spread.contains("min");
+    table.add({row.title, cell(spread, "mean", row.format), cell(spread, "mean_then", row.format),
+               cell(spread, "min", row.format), cell(spread, "max", row.format),
+               cell(spread, "error", row.format), cell(spread, "total", row.format)});
   }
   Phrase consensus, keys;
   const json& certificates = part(fleet, "certificates");
@@ -279,7 +279,8 @@ std::string fleet_text(const json& fleet) {
          line("consensus", consensus.text()) +
          line("topology", fleet.contains("topology") ? topology_words(fleet["topology"]) : "") +
          saved_line(part(fleet, "checkpoint")) + line("keys", keys.text()) +
-         (age ? fmt::format("mean, smallest and largest are of {} ago\n", human_duration(*age))
+         (has_extremes && age
+              ? fmt::format("mean, smallest and largest are of {} ago\n", human_duration(*age))
               : "");
 }
 
