@@ -44,6 +44,7 @@ struct MemberStatus {
   Time last_heard{};
   bool self = false;
   bool agrees = true;  // in all agreed keys, so that an edge to it may open
+  Time told{};         // when its record came here, whose numbers are as old or older
 
   bool is_present() const { return liveness <= Liveness::suspect; }
 };
@@ -69,6 +70,7 @@ struct EdgeStatus {
   std::string refusal{};  // if refused: why there is no edge
   double weight = 0;
   std::uint64_t round = 0;      // of the newest vector from the peer
+  Time heard{};                 // when the first message of that round came
   std::uint64_t staleness = 0;  // rounds that the peer is behind
   std::optional<double> rtt_s;
   double patience_s = 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/utc.h"
+#include "daemon/rest/status_json.h"
 #include "gossip/report/sentence.h"
 #include "gossip/trust/certificate.h"
 
@@ -86,6 +87,7 @@ json fleet_json(const Snapshot& snapshot) {
   return {{"summary", gossip::sentence(status, snapshot.now)},
           {"nodes", nodes},
           {"relays", relays},
+          {"topology", topology_kind_json(snapshot)},
           {"training", training},
           {"paused", paused},
           {"ending", ending},

@@ -123,8 +123,8 @@ std::optional<double> gap(std::optional<double> second_modulus) {
 }
 
 json topology_summary(const Snapshot& snapshot, std::optional<double> second_modulus) {
-  json object = {{"kind", snapshot.identity.topology_kind},
-                 {"epoch", snapshot.status.topology.epoch}};
+  json object = topology_kind_json(snapshot);
+  object["epoch"] = snapshot.status.topology.epoch;
   put(object, "degree", snapshot.status.topology.degree);
   put(object, "spectral_gap", gap(second_modulus));
   return object;
@@ -270,6 +270,15 @@ json security_json(const SecurityStatus& security) {
   return object;
 }
 
+json topology_kind_json(const Snapshot& snapshot) {
+  const gossip::TopologyStatus& seen = snapshot.status.topology;
+  json object = {{"kind", snapshot.identity.topology_kind}};
+  if (seen.options && seen.sites && seen.options->kind == topology::Kind::automatic)
+    object["chosen"] =
+        topology::to_string(topology::resolve(topology::Kind::automatic, seen.sites->size()));
+  return object;
+}
+
 std::string fault_of(const Snapshot& snapshot) {
   if (snapshot.trainer && !snapshot.trainer->crashes.empty()) return snapshot.trainer->crashes;
   const std::string& alone = snapshot.status.alone;
@@ -325,6 +334,26 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
   return document;
 }
 
+// The latest that is known of a member's rounds and loss, and how old that is: its record; for this
+// node what it is at; for a neighbour a newer vector, sent after the rounds before it.
+void put_course(json& object, const gossip::MemberStatus& status, const Snapshot& snapshot) {
+  const gossip::Member& member = status.member;
+  const gossip::RunStatus& run = snapshot.status.run;
+  std::uint64_t round = status.self ? std::max(member.round, run.round) : member.round;
+  Time told = status.self ? snapshot.now : status.told;
+  object["told_s"] = seconds(snapshot.now - told);
+  const auto edge = std::ranges::find(snapshot.status.edges, member.id, &gossip::EdgeStatus::id);
+  if (edge != snapshot.status.edges.end() && edge->round > 0) {
+    object["behind"] = edge->staleness;
+    if (edge->round > round) round = edge->round - 1, told = std::max(told, edge->heard);
+  }
+  object["round"] = round;
+  object["round_age_s"] = seconds(snapshot.now - told);
+  if (member.round == 0 || is_relay(member)) return;
+  const bool is_newer = status.self && run.steps > 0 && std::isfinite(run.loss);
+  put(object, "loss", is_newer ? run.loss : member.loss);
+}
+
 json members_json(const Snapshot& snapshot) {
   json members = json::array();
   for (const gossip::MemberStatus& status : snapshot.status.members) {
@@ -335,8 +364,8 @@ json members_json(const Snapshot& snapshot) {
                    {"state", gossip::name(status.liveness)},
                    {"phase", gossip::name(member.phase)},
                    {"incarnation", member.incarnation},
-                   {"round", member.round},
                    {"last_heard_s", seconds(silence)}};
+    put_course(object, status, snapshot);
     if (is_hidden(member))
       object["hidden"] = true;
     else
@@ -344,7 +373,6 @@ json members_json(const Snapshot& snapshot) {
     if (is_relay(member)) object["role"] = "relay";
     const Endpoint& http = status.self ? snapshot.identity.http : member.http;
     if (http.port != 0 && (status.self || !is_hidden(member))) object["http"] = to_string(http);
-    if (member.round > 0 && !is_relay(member)) put(object, "loss", member.loss);
     if (member.saved > 0) object["saved_round"] = member.saved;
     if (const auto certificate =
             gossip::decode_certificate(std::as_bytes(std::span(member.certificate))))

@@ -21,6 +21,8 @@ nlohmann::json status_json(const Snapshot& snapshot, std::optional<double> secon
 // Why what the node has at its end is not what was asked for, whether it reached its goal or not;
 // empty: nothing is known.
 std::string fault_of(const Snapshot& snapshot);
+// {kind, chosen}: the setting, and what auto chose for the members that are known.
+nlohmann::json topology_kind_json(const Snapshot& snapshot);
 // {"members": […]} by name.
 nlohmann::json members_json(const Snapshot& snapshot);
 // {"neighbors": […]} by name.

@@ -344,6 +344,7 @@ std::vector<EdgeStatus> Neighbors::statuses(std::uint64_t round, const Links& li
     edge.refusal = link.refusal;
     if (!link.active) edge.weight = 0;
     edge.round = neighbor.round;
+    edge.heard = neighbor.heard;
     edge.staleness = round > edge.round ? round - edge.round : 0;
     edge.rtt_s = link.rtt_s;
     edge.patience_s = seconds(patience(neighbor));

@@ -77,7 +77,8 @@ std::vector<MemberStatus> Roster::status(Time now) const {
   for (const Record* record : all) {
     const Entry* other = record == &self_ ? nullptr : entry((*record)->id);
     members.push_back({*record, other ? other->liveness : Liveness::alive,
-                       other ? other->last_heard : now, !other, agrees(*record)});
+                       other ? other->last_heard : now, !other, agrees(*record),
+                       other ? other->told : now});
   }
   return members;
 }

@@ -36,6 +36,7 @@ class Roster {
     Record member;
     Liveness liveness = Liveness::alive;
     Time last_heard{};
+    Time told{};                                // when the record came
     bool has_spoken = false;                    // this node got a message from it
     std::unique_ptr<Suspicion> suspicion = {};  // of a suspect
     Accusation accusation = {};                 // of a suspect: the last that was heard

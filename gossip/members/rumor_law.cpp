@@ -53,7 +53,7 @@ void RumorLaw::meet(Time now, const Rumor& rumor, Outbox& out) {
     return;
   }
   Entry& entry = roster_.add(rumor.member);
-  entry.last_heard = now;
+  entry.last_heard = entry.told = now;
   out.put(Reach{rumor.member->id, contact_of(rumor.member)});
   if (rumor.liveness == Liveness::dead) {
     roster_.become(entry, rumor.member, Liveness::dead);
@@ -110,6 +110,7 @@ void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
     out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard->name));
   if (is_hidden(heard) && !is_hidden(entry.member)) prober_.forgive();
   become(entry, heard, Liveness::alive, out);
+  entry.told = now;
   if (is_restarted) entry.is_reached = false, entry.refused = entry.missed = std::nullopt;
   if (!was_present) list(entry);
   entry.last_heard = now;
@@ -128,6 +129,7 @@ void RumorLaw::is_reissued(Time now, Entry& entry, const Record& heard, Outbox& 
   const bool was_present = entry.is_present();
   out.put(Hangup{heard->id});
   become(entry, heard, Liveness::alive, out);
+  entry.told = now;
   entry.is_reached = false, entry.refused = entry.missed = std::nullopt, entry.rival.reset();
   if (!was_present) list(entry);
   entry.last_heard = now;
@@ -141,6 +143,7 @@ void RumorLaw::is_reissued(Time now, Entry& entry, const Record& heard, Outbox& 
 void RumorLaw::is_same_age(Time now, Entry& entry, const Record& heard, Outbox& out) {
   if (entry.is_hearsay) {
     roster_.become(entry, heard, Liveness::alive);
+    entry.told = now;
     appears(now, entry, out);
     return doubt(now, heard->id);
   }
@@ -151,6 +154,7 @@ void RumorLaw::is_same_age(Time now, Entry& entry, const Record& heard, Outbox& 
   const bool is_other = contradicts(heard, entry.member);
   if (!have_same_contact(heard, entry.member)) out.put(Reach{heard->id, contact_of(heard)});
   roster_.replace(entry, heard);
+  entry.told = now;
   if (!is_other) return;
   roster_.touch();
   dissemination_.add(heard->id);
@@ -211,7 +215,7 @@ void RumorLaw::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   if (is_known || age(rumor.member) < age(entry.member)) return;
   const bool was_present = entry.is_present();
   become(entry, rumor.member, Liveness::left, out);
-  entry.last_heard = now;
+  entry.last_heard = entry.told = now;
   if (was_present) roster_.unlist(entry);
   out.event(Event::Kind::left, fmt::format("{} left", entry.member->name));
   out.put(Hangup{entry.member->id});

@@ -13,6 +13,7 @@
 #include "daemon/cli/terminal/display.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/api.h"
+#include "daemon/rest/fleet_json.h"
 #include "daemon/rest/http_server.h"
 #include "daemon/rest/status_json.h"
 #include "tests/daemon/snapshot_example.h"
@@ -95,9 +96,21 @@ TEST_CASE("A status for people says what matters") {
   CHECK(present("status", status_json(Snapshot{}, std::nullopt)).has_value());
 }
 
+TEST_CASE("What people read says what auto chose as topology") {
+  Snapshot snapshot = example_snapshot();
+  CHECK(topology_kind_json(snapshot) == json{{"kind", "ring"}});
+  snapshot.identity.topology_kind = "auto";
+  snapshot.status.topology.options = std::make_shared<const topology::Options>(
+      topology::Options{.kind = topology::Kind::automatic});
+  const json kind{{"kind", "auto"}, {"chosen", "complete"}};
+  CHECK(topology_kind_json(snapshot) == kind);
+  CHECK(fleet_json(snapshot)["topology"] == kind);
+  CHECK(holds(*present("status", status_json(snapshot, {})), "topology   complete (auto), "));
+  CHECK(holds(*present("fleet", fleet_json(snapshot)), "topology   complete (auto)\n"));
+}
+
 TEST_CASE("The neighbours for people say whose vectors are not averaged and why") {
-  CHECK(holds(*present("neighbors", neighbors_json(example_snapshot())),
-              ": refused: stale 2\n"));
+  CHECK(holds(*present("neighbors", neighbors_json(example_snapshot())), ": refused: stale 2\n"));
 }
 
 TEST_CASE("A status for people says what a codec that remembers carries and costs") {
@@ -123,6 +136,18 @@ TEST_CASE("Lists for people have a row for every entry") {
   const auto graph = snapshot.status.topology.graph();
   CHECK(holds(*present("topology", topology_json(snapshot, graph.get(), 0.5)),
               "4 nodes, 4 edges, connected"));
+}
+
+TEST_CASE("The fleet for people has the mean of its sentence beside that of the extremes") {
+  Snapshot snapshot = example_snapshot();
+  snapshot.status.fleet.extremes_age = std::chrono::milliseconds(8'500);
+  snapshot.status.fleet.spreads[static_cast<std::size_t>(gossip::Quantity::loss)] = {
+      .mean = .157, .error = .01, .least = .3, .most = .5, .mean_then = .405};
+  const std::string text = *present("fleet", fleet_json(snapshot));
+  CHECK(holds(text, "loss 0.157"));
+  CHECK(holds(text, "A NODE'S    NOW   MEAN  SMALLEST  LARGEST"));
+  CHECK(holds(text, "loss      0.157  0.405"));
+  CHECK(holds(text, "mean, smallest and largest are of 8.5 s ago"));
 }
 
 TEST_CASE("A long series for people is thinned to its last round") {

@@ -1,6 +1,7 @@
 #include "daemon/cli/up/fleet.h"
 
 #include <doctest/doctest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,7 +20,8 @@ using nlohmann::json;
 namespace {
 
 // Two nodes without a node: what they answer comes from servers of this process, and the processes
-// that the fleet starts only tell where these listen.
+// that the fleet starts only tell where these listen, and end in order when their program is
+// removed.
 struct Fixture {
   Fixture() {
     std::string places;
@@ -37,8 +39,9 @@ struct Fixture {
     options.nodes = servers.size();
     options.program =
         std::filesystem::temp_directory_path() / ("starling-fleet-" + std::to_string(::getpid()));
-    std::ofstream(options.program) << "#!/bin/sh\nfor argument; do\n  case $argument in\n"
-                                   << places << "  esac\ndone\nexec sleep 600\n";
+    std::ofstream(options.program)
+        << "#!/bin/sh\nfor argument; do\n  case $argument in\n"
+        << places << "  esac\ndone\nwhile [ -e $0 ]; do sleep .1; done\n";
     std::filesystem::permissions(options.program, std::filesystem::perms::owner_all);
   }
   ~Fixture() { std::filesystem::remove(options.program); }
@@ -117,6 +120,32 @@ TEST_CASE_FIXTURE(Fixture, "A goal is not reached where a node finds its own res
   verdict = judge(*fleet, goal);
   CHECK_FALSE(verdict.reached);
   CHECK(verdict.text == "node-1: its trainer ended");
+}
+
+TEST_CASE_FIXTURE(Fixture, "What a fleet does is told by the nodes that run") {
+  auto fleet = Fleet::start(options);
+  REQUIRE(fleet.has_value());
+  fleet->refresh();
+  fleet->nodes()[1].process.signal(SIGKILL);
+  REQUIRE(fleet->nodes()[1].process.wait(std::chrono::seconds(60)));
+  REQUIRE(fleet->present_summaries().size() == 1);
+  CHECK(fleet->present_summaries()[0].name == "node-0");
+  CHECK(fleet->sentence().text.find("loss 1, ") != std::string::npos);
+  CHECK(fleet->node_summaries().size() == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "A run that a person ends may have lost the nodes that left in order") {
+  auto fleet = Fleet::start(options);
+  REQUIRE(fleet.has_value());
+  fleet->refresh();
+  std::filesystem::remove(options.program);
+  for (Fleet::Node& node : fleet->nodes()) REQUIRE(node.process.wait(std::chrono::seconds(60)));
+  fleet->nodes()[1].status["node"]["state"] = "training";
+  CHECK_FALSE(judge(*fleet, {.rounds = 7}).reached);
+  fleet->nodes()[0].status["run"]["end"]["reason"] = gossip::kStoppedByHand;
+  const Verdict verdict = judge(*fleet, {.rounds = 7});
+  CHECK(verdict.reached);
+  CHECK(verdict.text == gossip::kStoppedByHand);
 }
 
 TEST_CASE_FIXTURE(Fixture, "A fleet is not over while one of its nodes closes the run") {

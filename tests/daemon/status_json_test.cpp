@@ -132,13 +132,37 @@ TEST_CASE("Numbers that are not finite are left out") {
 TEST_CASE("Every member has the names of the interface") {
   const json members = members_json(example_snapshot())["members"];
   REQUIRE(members.size() == 4);
-  for (const json& member : members)
+  for (json member : members) {
+    CHECK((member["name"] == "node-1") == (member.erase("behind") == 1));
     CHECK(names_of(member) == Names{"control", "http", "id", "incarnation", "last_heard_s", "loss",
-                                    "name", "phase", "round", "state"});
+                                    "name", "phase", "round", "round_age_s", "state", "told_s"});
+  }
   CHECK(members[0]["last_heard_s"] == 0.0);
   CHECK(members[2]["last_heard_s"] == 10.0);
   CHECK(members[2]["state"] == "suspect");
   CHECK(members[3]["control"] == "10.0.0.1:7600");
+}
+
+TEST_CASE("A member's round is the newest that is known and says how old it is") {
+  Snapshot snapshot = example_snapshot();
+  const auto seconds_of = [](int count) { return Time(std::chrono::seconds(count)); };
+  for (auto& member : snapshot.status.members) member.told = seconds_of(20);
+  snapshot.status.edges[0].round = 90;
+  snapshot.status.edges[0].staleness = 1;
+  snapshot.status.edges[0].heard = seconds_of(59);
+  const json members = members_json(snapshot)["members"];
+  CHECK(members[0]["round"] == 42);  // its record says 41
+  CHECK(members[0]["loss"] == 0.25);
+  CHECK(members[0]["round_age_s"] == 0);
+  CHECK(members[1]["round"] == 89);
+  CHECK(members[1]["round_age_s"] == 1);
+  CHECK(members[1]["told_s"] == 40);
+  CHECK(members[1]["behind"] == 1);
+  CHECK(members[2]["round"] == 41);
+  CHECK(members[2]["round_age_s"] == 40);
+  CHECK_FALSE(members[2].contains("behind"));
+  snapshot.status.edges[0].round = 41;  // older than the record
+  CHECK(members_json(snapshot)["members"][1]["round_age_s"] == 40);
 }
 
 TEST_CASE("A member whose rounds wait says for whom") {

@@ -13,6 +13,21 @@ using namespace starling;
 using namespace starling::gossip;
 using namespace starling::test;
 
+namespace {
+
+// Of node-7.
+Rumor rumor(std::uint64_t incarnation, std::uint64_t version, Liveness liveness) {
+  Member member{.id = node_id("node-7"),
+                .name = "node-7",
+                .control = {"10.0.0.7", 7600},
+                .http = {"10.0.0.7", 7680}};
+  member.incarnation = incarnation;
+  member.version = version;
+  return Rumor{member, liveness, node_id("node-1")};
+}
+
+}  // namespace
+
 TEST_CASE("Nodes that know one seed come to know each other") {
   Cluster table;
   table.run(100ms);
@@ -112,15 +127,6 @@ TEST_CASE("Suspicion shortens with the number of accusers") {
 }
 
 TEST_CASE("Rumors in any order and any number leave the same table") {
-  const auto rumor = [](std::uint64_t incarnation, std::uint64_t version, Liveness liveness) {
-    Member member{.id = node_id("node-7"),
-                  .name = "node-7",
-                  .control = {"10.0.0.7", 7600},
-                  .http = {"10.0.0.7", 7680}};
-    member.incarnation = incarnation;
-    member.version = version;
-    return Rumor{member, liveness, node_id("node-1")};
-  };
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);
@@ -144,6 +150,25 @@ TEST_CASE("Rumors in any order and any number leave the same table") {
       prng.shuffle(std::span(rumors));
     }
   }
+}
+
+TEST_CASE("What is known of a member is as old as its record whenever it was heard") {
+  Party party(party_options(0));
+  const auto told = [&] {
+    for (const MemberStatus& status : party.membership.roster().status(Time{9s}))
+      if (!status.self) return status.told;
+    return Time{};
+  };
+  const auto hear = [&](Duration at, std::uint64_t version) {
+    party.membership.receive(Time{at}, {}, Gossip{{rumor(1, version, Liveness::alive)}},
+                             party.outbox);
+  };
+  hear(1s, 1);
+  CHECK(told() == Time{1s});
+  hear(3s, 1);
+  CHECK(told() == Time{1s});
+  hear(5s, 2);
+  CHECK(told() == Time{5s});
 }
 
 TEST_CASE("Only the accused member refutes with a higher version") {

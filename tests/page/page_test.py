@@ -39,19 +39,20 @@ def shows_what_nodes_say(browser):
     assert len(links) == 2 and all(link.startswith("http://127.0.0.1:") for link in links), links
 
 
-# What the table shows of one node: [state, round, behind, loss].
+# What the table shows of one node: [state, round, behind, age of the round, loss].
 ROWS = """[...document.querySelectorAll('#rows tr')].map((row) =>
-    Object.fromEntries(['name', 'state', 'round', 'behind', 'loss'].map((key, k) =>
+    Object.fromEntries(['name', 'state', 'round', 'behind', 'ago', 'loss'].map((key, k) =>
       [key, row.children[k].textContent.replace(',', '')])))"""
 
 
 def numbers_are_of_one_moment(browser):
-    """Rounds and how far they are behind the furthest, and the loss beside the panel's."""
+    """Rounds and how far they are behind this node, which waits for both, and the loss beside the panel's."""
     rows, loss = browser.value(f"[{ROWS}, [...document.querySelectorAll('#details dt')]"
                                ".find((term) => term.textContent === 'loss').nextSibling.textContent]")
     rounds = {row["name"]: int(row["round"]) for row in rows}
     for row in rows:
-        assert int(row["behind"]) == max(rounds.values()) - rounds[row["name"]], rows
+        assert int(row["behind"]) <= 2 and abs(rounds[row["name"]] - rounds["node-0"]) <= 2, rows
+        assert (row["ago"] == "now") == (row["name"] == "node-0"), rows
     assert [row["loss"] for row in rows if row["name"] == "node-0"] == [loss], (rows, loss)
 
 

@@ -1,5 +1,6 @@
 // Keys of real processes: what is said about those that are missing or wrong, and those of a fleet.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <filesystem>
@@ -131,25 +132,41 @@ TEST_CASE("The nodes of a fleet keep their keys until the next time") {
 
 TEST_CASE("The command that up prints adds a node to its fleet and the key goes at the end") {
   const std::string folder = fresh_folder("more");
-  std::string path;
-  {
-    const Running up({testing::program(), "up", "-n", "2", "--listen.http=127.0.0.1:0",
-                      "--data.samples=400", "--model.kind=softmax", "--output=/dev/null"},
-                     folder + "/up.log");
-    std::string command;
-    REQUIRE(
-        eventually([&] { return !(command = after("One node more: starling ", up.log)).empty(); }));
-    const std::size_t begin = command.find("--cluster-key ") + 14;
-    path = command.substr(begin, command.find(' ', begin) - begin);
-    CHECK(std::filesystem::exists(path));
-    const Running more({"/bin/sh", "-c",
-                        "exec " + testing::program() + " " + command +
-                            " --node.name=more --listen.control=127.0.0.1:0"},
-                       folder + "/more.log");
-    CHECK(eventually(
-        [&] { return content_of(more.log).find("averages with") != std::string::npos; }));
+  for (const int site : {0, 1, 2})
+    std::ofstream(fmt::format("{}/site-{}.csv", folder, site))
+        << "x,y\n1,2\n2,4\n3,6\n4,8\n5,10\n6,12\n";
+  const std::vector<std::string> kinds[] = {
+      {"--data.samples=400", "--model.kind=softmax"},
+      {"--data.samples=400", "--model.kind=softmax", "--data.partition=dirichlet:.3"},
+      {"--data.source=reference"},
+      {"--data.path=" + folder + "/site-{i}.csv", "--data.target=y", "--stop.rounds=100000000"}};
+  for (const std::vector<std::string>& kind : kinds) {
+    CAPTURE(kind.back());
+    std::string path;
+    {
+      std::vector<std::string> words{
+          testing::program(), "up", "-n", "2", "--listen.http=127.0.0.1:0", "--output=/dev/null"};
+      words.insert(words.end(), kind.begin(), kind.end());
+      const Running up(words, folder + "/up.log");
+      std::string command;
+      REQUIRE(eventually([&] {
+        command = after("One node more", up.log);
+        return !command.empty();
+      }));
+      command.erase(0, command.find(": starling ") + 11);
+      const std::size_t begin = command.find("--cluster-key ") + 14;
+      path = command.substr(begin, command.find(' ', begin) - begin);
+      CHECK(std::filesystem::exists(path));
+      const Running more({"/bin/sh", "-c", "exec " + testing::program() + " " + command},
+                         folder + "/more.log");
+      CHECK(eventually(
+          [&] { return content_of(more.log).find("averages with") != std::string::npos; }));
+      CAPTURE(content_of(more.log));
+      CHECK(content_of(more.log).find("error") == std::string::npos);
+    }
+    CHECK_FALSE(std::filesystem::exists(path));
+    for (const char* log : {"/up.log", "/more.log"}) std::filesystem::remove(folder + log);
   }
-  CHECK_FALSE(std::filesystem::exists(path));
 }
 
 TEST_CASE("Nodes that mask what they give train to a goal") {

@@ -141,6 +141,13 @@ std::string run_lines(const json& run, std::string_view evaluated) {
               : "");
 }
 
+// "ring (auto)" where auto chose it.
+std::string topology_words(const json& topology) {
+  const std::string kind = word(topology, "kind");
+  return topology.contains("chosen") ? fmt::format("{} ({})", word(topology, "chosen"), kind)
+                                     : kind;
+}
+
 std::string network_lines(const json& status) {
   Phrase consensus, topology, members;
   consensus.add("distance ", number(part(status, "consensus"), "distance"), human_number);
@@ -149,7 +156,7 @@ std::string network_lines(const json& status) {
   consensus.add("mixing rate ", number(part(status, "consensus"), "mixing_rate"), human_number);
   consensus.add("expected ", number(part(status, "consensus"), "expected_mixing_rate"),
                 human_number);
-  topology.add(word(part(status, "topology"), "kind"));
+  topology.add(topology_words(part(status, "topology")));
   topology.add("degree ", number(part(status, "topology"), "degree"), count);
   topology.add("spectral gap ", number(part(status, "topology"), "spectral_gap"), human_number);
   topology.add("epoch ", number(part(status, "topology"), "epoch"), count);
@@ -245,15 +252,15 @@ std::string fleet_text(const json& fleet) {
                                   {"samples_per_s", "samples/s", human_number},
                                   {"bytes_per_s", "sent/s", human_bytes},
                                   {"computing", "computing", human_fraction}};
-  Table table({"A NODE'S", ">MEAN", ">SMALLEST", ">LARGEST", "?>+-", "?>ALL"});
+  Table table({"A NODE'S", ">NOW", "?>MEAN", "?>SMALLEST", "?>LARGEST", "?>+-", "?>ALL"});
+  bool has_extremes = false;
   for (const Row& row : kRows) {
     const json& spread = part(fleet, row.name);
     if (!spread.is_object() || spread.empty()) continue;
-    // All three of one moment, where there is one.
-    const char* mean = spread.contains("mean_then") ? "mean_then" : "mean";
-    table.add({row.title, cell(spread, mean, row.format), cell(spread, "min", row.format),
-               cell(spread, "max", row.format), cell(spread, "error", row.format),
-               cell(spread, "total", row.format)});
+    has_extremes = has_extremes || spread.contains("min");
+    table.add({row.title, cell(spread, "mean", row.format), cell(spread, "mean_then", row.format),
+               cell(spread, "min", row.format), cell(spread, "max", row.format),
+               cell(spread, "error", row.format), cell(spread, "total", row.format)});
   }
   Phrase consensus, keys;
   const json& certificates = part(fleet, "certificates");
@@ -269,9 +276,11 @@ std::string fleet_text(const json& fleet) {
   const auto age = number(fleet, "age_s");
   const auto sentence = wrap_words(word(fleet, "summary"), display_width());
   return fmt::format("{}\n", fmt::join(sentence, "\n")) + table.text(display_width()) +
-         line("consensus", consensus.text()) + saved_line(part(fleet, "checkpoint")) +
-         line("keys", keys.text()) +
-         (age ? fmt::format("mean, smallest and largest are of {} ago\n", human_duration(*age))
+         line("consensus", consensus.text()) +
+         line("topology", fleet.contains("topology") ? topology_words(fleet["topology"]) : "") +
+         saved_line(part(fleet, "checkpoint")) + line("keys", keys.text()) +
+         (has_extremes && age
+              ? fmt::format("mean, smallest and largest are of {} ago\n", human_duration(*age))
               : "");
 }
 
@@ -305,12 +314,13 @@ std::string state_cell(const json& member) {
 }
 
 std::string members_text(const json& document) {
-  Table table({"NAME", "STATE", ">ROUND", ">HEARD", "CONTROL", "HTTP", "?>LOSS", "?WAITS FOR",
-               "?CERTIFICATE UNTIL"});
+  Table table({"NAME", "STATE", ">ROUND", ">AGO", "CONTROL", "HTTP", "?>HEARD", "?>LOSS", "?>TOLD",
+               "?WAITS FOR", "?CERTIFICATE UNTIL"});
   for (const json& member : part(document, "members")) {
     table.add({word(member, "name"), state_cell(member), cell(member, "round", count),
-               cell(member, "last_heard_s", human_duration), control_cell(member),
-               http_cell(member), cell(member, "loss", human_number), wait_cell(member),
+               cell(member, "round_age_s", human_duration), control_cell(member), http_cell(member),
+               cell(member, "last_heard_s", human_duration), cell(member, "loss", human_number),
+               cell(member, "told_s", human_duration), wait_cell(member),
                word(part(member, "certificate"), "until")});
   }
   return table.text(display_width());

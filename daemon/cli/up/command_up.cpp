@@ -114,15 +114,18 @@ void place(const Settings& settings, const Config& config, FleetOptions& fleet) 
   if (settings.is_default("listen.http")) fleet.first_http.host = fleet.host;
 }
 
-// What the user and the recipe set, but for what each node has of its own.
+// What the user and the recipe set, but for what each node has of its own, and `own` over it.
 std::vector<std::string> shared_arguments(
-    const CommandLine& line, std::span<const std::pair<std::string, std::string>> recipe) {
+    const CommandLine& line, std::span<const std::pair<std::string, std::string>> recipe,
+    const std::vector<std::string>& own) {
   std::vector<std::string> arguments;
   if (const auto file = line.value("config")) arguments = {"-c", *file};
   for (const auto& [key, value] : line.keys)
-    if (!key.starts_with("node.") && !key.starts_with("listen."))
+    if (!key.starts_with("node.") && !key.starts_with("listen.") &&
+        value.find("{i}") == std::string::npos)
       arguments.push_back(fmt::format("--{}={}", key, value));
   for (const auto& [key, value] : recipe) arguments.push_back(fmt::format("--{}={}", key, value));
+  arguments.insert(arguments.end(), own.begin(), own.end());
   return arguments;
 }
 
@@ -151,8 +154,13 @@ Result<Plan> make_plan(const CommandLine& line) {
     plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
     plan.recipe += fmt::format("{}{} = {}", plan.recipe.empty() ? "" : ", ", key, value);
   }
-  plan.fleet.shared = shared_arguments(line, recipe);
-  if (is_near) plan.fleet.arguments.push_back("--cluster.preset=local");
+  OneMore more = one_more(plan.config, plan.fleet.nodes);
+  plan.fleet.more_data = std::move(more.words);
+  if (is_near) {
+    plan.fleet.arguments.push_back("--cluster.preset=local");
+    more.arguments.push_back("--cluster.preset=local");
+  }
+  plan.fleet.shared = shared_arguments(line, recipe, more.arguments);
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
   name_sites(plan.config.learner.data, settings, plan.fleet);
   place(settings, plan.config, plan.fleet);
@@ -189,8 +197,8 @@ std::uint64_t least_round(std::span<const gossip::NodeSummary> nodes) {
 }
 
 // Values without a measurement are left out.
-std::string progress_line(std::span<const gossip::NodeSummary> nodes, double time_s,
-                          std::size_t running) {
+std::string progress_line(Fleet& fleet, double time_s) {
+  const std::vector<gossip::NodeSummary> nodes = fleet.present_summaries();
   std::string line = fmt::format("{:5.1f} s  round {:>5}", time_s, least_round(nodes));
   if (const auto loss = gossip::mean(nodes, &gossip::NodeSummary::loss))
     line += fmt::format("  loss {:.4f}", *loss);
@@ -198,8 +206,8 @@ std::string progress_line(std::span<const gossip::NodeSummary> nodes, double tim
     line += fmt::format("  accuracy {}", human_fraction(*accuracy));
   if (const auto rmse = gossip::mean(nodes, &gossip::NodeSummary::rmse))
     line += fmt::format("  rmse {:.4g}", *rmse);
-  if (running < nodes.size()) line += fmt::format("  {}/{} run", running, nodes.size());
-  return line;
+  const std::size_t running = fleet.running(), all = fleet.nodes().size();
+  return running < all ? line + fmt::format("  {}/{} run", running, all) : line;
 }
 
 void print_notices(const std::vector<std::string>& texts, Screen& screen, bool quiet) {
@@ -250,7 +258,7 @@ class Progress {
 
   void print(Fleet& fleet, double time_s) {
     last_line_s_ = time_s;
-    fmt::print("{}\n", progress_line(fleet.node_summaries(), time_s, fleet.running()));
+    fmt::print("{}\n", progress_line(fleet, time_s));
     const Fleet::Sentence sentence = fleet.sentence();
     // The lines show the loss and the text after it. Without a loss no node trains yet.
     const std::size_t loss = sentence.text.find(", loss ");
@@ -300,7 +308,7 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
                   quiet);
     if (!quiet) progress.show(fleet, seconds_since(started));
     Verdict verdict = judge(fleet, goal);
-    if (interrupted) verdict.text = "interrupted";
+    if (interrupted) verdict.text = "interrupted before the nodes had one model";
     if (fleet.running() == 0) verdict.text = why_none_runs(fleet);
     if (!verdict.text.empty()) {
       is_watched = false;
@@ -318,7 +326,9 @@ void keep_until_interrupted(Fleet& fleet) {
 }
 
 std::string kind_of(const Config& config, std::size_t nodes) {
-  return std::string(topology::to_string(topology::resolve(config.node.topology.kind, nodes)));
+  const topology::Kind kind = config.node.topology.kind;
+  return fmt::format("{}{}", topology::to_string(topology::resolve(kind, nodes)),
+                     kind == topology::Kind::automatic ? ", auto" : "");
 }
 
 // The curves are means over the nodes that gave theirs.
@@ -336,7 +346,7 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
   if (!interrupted) tell_missing_curves(fleet);
   summary.goal = {.reached = verdict.reached,
                   .reason = verdict.text,
-                  .round = least_round(summary.nodes),
+                  .round = least_round(fleet.present_summaries()),
                   .model = verdict.model,
                   .wanted = goal};
   summary.members = fleet.members();
@@ -404,8 +414,8 @@ void share_cores_of_trainers(std::size_t trainers, bool quiet) {
 void introduce(Fleet& fleet, const FleetOptions& options) {
   say("Watch any of them: {}", how_to_ask(fleet));
   // Copied as it stands, so it is never wrapped.
-  if (const std::string command = how_to_join(fleet, options); !command.empty())
-    fmt::print("One node more: {}\n", command);
+  fmt::print("One node more{}{}: {}\n", options.more_data.empty() ? "" : " ", options.more_data,
+             how_to_join(fleet, options));
   if (options.has_trainers && !fleet.log_folder().empty())
     say("What the trainers print is in {}/node-*.log until the end.", fleet.log_folder());
   fmt::print("Ctrl-C stops.\n\n");

@@ -312,6 +312,14 @@ std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
   return summaries;
 }
 
+std::vector<gossip::NodeSummary> Fleet::present_summaries() {
+  const std::vector<gossip::NodeSummary> all = node_summaries();
+  std::vector<gossip::NodeSummary> present;
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (nodes_[k].process.running()) present.push_back(all[k]);
+  return present.empty() ? all : present;
+}
+
 std::vector<NodeView> Fleet::node_views() {
   std::vector<NodeView> views;
   for (const gossip::NodeSummary& summary : node_summaries()) {
@@ -342,7 +350,7 @@ std::optional<double> Fleet::samples() const {
 // Warnings are lines of their own.
 Fleet::Sentence Fleet::sentence() {
   Sentence first;
-  const std::vector<gossip::NodeSummary> nodes = node_summaries();
+  const std::vector<gossip::NodeSummary> nodes = present_summaries();
   for (Node& node : nodes_) {
     if (!node.status.is_object() || node.is_silent || !node.process.running()) continue;
     const json& own = node.status.at("node");

@@ -22,7 +22,8 @@ struct FleetOptions {
   std::size_t nodes = 8;
   std::string program;                 // path of this program
   std::vector<std::string> arguments;  // -c FILE, --section.key=value
-  std::vector<std::string> shared;     // those of them that one more node needs too
+  std::vector<std::string> shared;     // those that one more node needs too
+  std::string more_data;               // what it trains on; empty: on its share of what all have
   std::vector<std::vector<std::string>> site_arguments;  // by node, over the others; or none
   bool has_trainers = false;                             // of the user's own
   bool parts = false;                                    // node k holds part k of n of the data
@@ -69,6 +70,8 @@ class Fleet {
   // Where the nodes write, and their trainers; empty: in the folder for temporary files.
   const std::string& log_folder() const { return logs_; }
   std::vector<gossip::NodeSummary> node_summaries() const;
+  // Of those that run, whose rounds and losses go on; of all where none runs.
+  std::vector<gossip::NodeSummary> present_summaries();
   // Over the curves of all nodes that run; a node that does not answer is_silent afterwards.
   std::vector<gossip::SeriesPoint> series();
   // Each node as shown to people, without its curve.
@@ -77,7 +80,7 @@ class Fleet {
   std::optional<double> samples() const;
   // The sentence of the first node that answers and has reasons, after its name, or else of the
   // first that answers; without its warnings, and empty before one answers. Its loss and accuracy
-  // are the means of all nodes' values, in place of the node's estimates, which lag.
+  // are the means over present_summaries(), in place of the node's estimates, which lag.
   struct Sentence {
     std::string text = {};
     bool has_reasons = false;

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cstring>
 
+#include "daemon/setup/sites.h"
+
 namespace starling::daemon {
 namespace {
 
@@ -24,15 +26,34 @@ std::string how_to_ask(Fleet& fleet) {
 }
 
 std::string how_to_join(Fleet& fleet, const FleetOptions& options) {
-  if (options.parts || !options.site_arguments.empty()) return {};
   std::string command = "starling run --join " + to_string(fleet.nodes()[0].control);
   if (!fleet.cluster_key().empty()) command += " --cluster-key " + quoted(fleet.cluster_key());
-  command += " --listen.http=127.0.0.1:0";
+  for (const char* const key : {"listen.control", "listen.http"})
+    command += fmt::format(" --{}={}", key, to_string(Endpoint{options.host, 0}));
   if (!options.data_dir.empty())
     command +=
         " --node.data-dir=" + quoted(fmt::format("{}/node-{}", options.data_dir, options.nodes));
   for (const std::string& argument : options.shared) command += " " + quoted(argument);
   return command;
+}
+
+OneMore one_more(const Config& config, std::size_t n) {
+  const models::DataOptions& data = config.learner.data;
+  if (has_sites(data)) {
+    const models::DataOptions own = site_options(data, n);
+    OneMore more{{"--data.path=" + own.path}, "with its own " + own.path};
+    if (data.shard.kind == models::ShardChoice::Kind::all)
+      more.arguments.emplace_back("--data.shard=all");
+    if (!own.test_path.empty()) more.arguments.push_back("--data.test-path=" + own.test_path);
+    return more;
+  }
+  const bool is_external = config.learner.model.kind == models::ModelKind::external;
+  if (is_external || !deals_fixed_parts(config)) return {};
+  const std::size_t problems = data.reference.n;
+  if (data.source == models::Source::reference && n < problems)
+    return {{fmt::format("--data.shard={}/{}", n, problems)}, "with a problem that no node has"};
+  // All are dealt out.
+  return {{fmt::format("--data.shard=0/{}", n)}, "with the part of node-0"};
 }
 
 }  // namespace starling::daemon

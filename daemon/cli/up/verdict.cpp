@@ -23,8 +23,9 @@ std::string end_of(const Fleet& fleet, const Fleet::Node& node) {
                                                                : "ended before";
 }
 
-// Which nodes did not train as they should have, and why the first of them did not; empty: none.
-std::string shortfall(Fleet& fleet) {
+// Which nodes did not train as they should have, and why the first of them did not; empty: none. In
+// a run that a person ended (`by_hand`) a node may have left before.
+std::string shortfall(Fleet& fleet, bool by_hand) {
   std::size_t short_ones = 0;
   bool all_finished = true;
   std::string first;
@@ -32,7 +33,9 @@ std::string shortfall(Fleet& fleet) {
     const nlohmann::json& run = part(node.status, "run");
     std::string reason = run.value("shortfall", run.value("problem", ""));
     all_finished = all_finished && is_finished(node);
-    if (!is_finished(node) && !node.process.running()) reason = end_of(fleet, node);
+    const bool has_left = !is_finished(node) && !node.process.running();
+    if (has_left && by_hand && node.process.exit_code() == 0) continue;
+    if (has_left) reason = end_of(fleet, node);
     if (reason.empty()) continue;
     if (short_ones++ == 0) first = fmt::format("{}: {}", node.name, printable(reason));
   }
@@ -82,7 +85,7 @@ Verdict judge(Fleet& fleet, const gossip::Goal& goal) {
     verdict.text = printable(end.value("reason", ""));
     verdict.model = end_model_of(end);
   }
-  std::string lacking = shortfall(fleet);
+  std::string lacking = shortfall(fleet, verdict.text.starts_with(gossip::kStoppedByHand));
   if (lacking.empty()) lacking = first_fault(fleet);
   if (!lacking.empty())
     verdict.text = lacking;

@@ -15,7 +15,7 @@ function ownFacts({ node, run, topology, security, traffic }, member) {
     ['learning rate', decimal(run.learning_rate)], ['trains on', shard],
     ['local steps', integer(run.local_steps)],
     ['sends', `${rate(traffic.sent_bytes_per_s)}, at most ${rate(traffic.sent_peak_bytes_per_s)}`],
-    ['neighbours', `${integer(topology.degree)} (${topology.kind})`],
+    ['neighbours', `${integer(topology.degree)} (${kindWords(topology)})`],
     topology.spectral_gap !== undefined && ['spectral gap', decimal(topology.spectral_gap)],
     run.privacy && ['privacy', privacyWords(run.privacy)],
     member?.waits_for && ['waits', waits(member)], run.problem && ['problem', run.problem],
@@ -24,6 +24,8 @@ function ownFacts({ node, run, topology, security, traffic }, member) {
     ...Object.entries(security.refused).map(([reason, count]) => ['refused', `${integer(count)} ${reason}`]),
   ];
 }
+
+const kindWords = ({ kind, chosen }) => (chosen ? `${chosen}, by ${kind}` : kind);
 
 // Epsilon is absent where there is no bound.
 const privacyWords = ({ epsilon, delta, steps }) =>
@@ -39,9 +41,11 @@ const codecWords = ({ name, chosen, quality, vector_bytes, f32_bytes, memory_byt
 // What this node has heard of another.
 function memberFacts(member, behind) {
   return [
-    ['state', standing(member)], ['round', integer(member.round)],
+    ['state', standing(member)],
+    ['round', `${integer(member.round)}, ${duration(member.round_age_s)} ago`],
     behind > 0 && ['behind', behind === 1 ? '1 round' : `${integer(behind)} rounds`],
-    ['loss', decimal(member.loss)], member.waits_for && ['waits', waits(member)],
+    member.loss !== undefined && ['loss', `${decimal(member.loss)}, ${duration(member.told_s)} ago`],
+    member.waits_for && ['waits', waits(member)],
     ['last heard', `${duration(member.last_heard_s)} ago`], ['address', addressOf(member)],
     member.certificate && ['certificate', `until ${member.certificate.until}`],
   ];

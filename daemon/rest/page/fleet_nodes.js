@@ -39,8 +39,8 @@ export function lost(members) {
 }
 
 // [{name, member, edge, isSelf, isHidden, round, behind, fading}], in the natural order of their
-// names. Rounds and losses are those of the list of members, which is of one moment. For one that is
-// paused nobody waits.
+// names. How far a node is behind this one is known of neighbours alone: what is told of others is
+// older than what this node knows of itself. For one that is paused nobody waits.
 export function fleetNodes({ status, members, neighbors, topology }) {
   const known = new Map();
   for (const { name } of topology?.nodes ?? []) known.set(name, { name });
@@ -55,8 +55,7 @@ export function fleetNodes({ status, members, neighbors, topology }) {
     node.fading = fading(node.member);
     node.round = node.member?.round;
   }
-  const runs = nodes.filter((node) => node.member && node.fading === undefined && !isPaused(node));
-  const furthest = runs.reduce((most, { round }) => Math.max(most, round), 0);
-  for (const node of runs) node.behind = furthest - node.round;
+  for (const node of nodes)
+    if (node.fading === undefined && !isPaused(node)) node.behind = node.isSelf ? 0 : node.member?.behind;
   return nodes;
 }

@@ -10,6 +10,8 @@ const kColumns = [
     standing(a.member).localeCompare(standing(b.member)) },
   { title: 'Round', of: (node) => integer(node.round), by: (node) => node.round },
   { title: 'Behind', of: (node) => integer(node.behind), by: (node) => node.behind, narrow: true },
+  { title: 'Ago', of: (node) => (node.isSelf ? 'now' : duration(node.member.round_age_s)),
+    by: (node) => node.member.round_age_s, narrow: true },
   { title: 'Loss', of: (node) => decimal(node.member.loss), by: (node) => node.member.loss },
   { title: 'Heard', by: (node) => node.member.last_heard_s,
     of: (node) => (node.isSelf ? 'is this' : duration(node.member.last_heard_s)) },

@@ -21,8 +21,8 @@ export const kMeasures = {
   },
   lateness: {
     of: (node) => node.behind, format: integer, least: () => 5,
-    help: 'Rounds from each node’s latest, as this node has heard it, to the furthest: news of far ' +
-          'nodes are some rounds old; one that stays far behind is slow, stopped or cut off.',
+    help: 'Rounds from each neighbour’s newest vector to this node’s round: one that stays far ' +
+          'behind is slow, stopped or cut off. Of nodes that are not its neighbours it knows none.',
   },
 };
 
