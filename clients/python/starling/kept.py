@@ -63,8 +63,8 @@ def tensors_in(memory: Any) -> Tuple[Dict[str, str], Dict[str, Any]]:
             array = numpy.frombuffer(memory, dtype=_NUMPY[row["dtype"]],
                                      count=math.prod(row["shape"]), offset=8 + size + begin)
             if array.nbytes != end - begin or begin != taken:
-                raise ValueError(f"tensor {name} of {array.nbytes} bytes lies from {begin} to {end}; "
-                                 f"expected from {taken} on")
+                raise ValueError(f"tensor {name} of {array.nbytes} bytes lies from {begin} to "
+                                 f"{end}; expected from {taken} on")
             taken = end
             arrays[name] = array.reshape(row["shape"])
         if 8 + size + taken != len(memory):
