@@ -11,15 +11,14 @@ namespace starling::gossip {
 
 // The fleet's mean and extremes of these are estimated.
 enum class Quantity : std::size_t {
-  loss,           // training loss of the last local step
-  accuracy,       // of the last evaluation, a fraction
-  round,          // rounds completed
-  sample_rate,    // samples per second, recently
-  byte_rate,      // bytes sent per second, recently
-  compute_share,  // part of the recent time spent in local steps and evaluation
-  learning_rate   // of the last local step
+  loss,          // training loss of the last local step
+  accuracy,      // of the last evaluation, a fraction
+  round,         // rounds completed
+  sample_rate,   // samples per second, recently
+  byte_rate,     // bytes sent per second, recently
+  compute_share  // part of the recent time spent in local steps and evaluation
 };
-inline constexpr std::size_t kQuantities = 7;
+inline constexpr std::size_t kQuantities = 6;
 template <class T>
 using PerQuantity = std::array<T, kQuantities>;
 

@@ -100,7 +100,6 @@ json fleet_json(const Snapshot& snapshot) {
           {"samples_per_s", rate_json(fleet, Quantity::sample_rate, running)},
           {"bytes_per_s", rate_json(fleet, Quantity::byte_rate, running + relays)},
           {"computing", spread_json(fleet, Quantity::compute_share)},
-          {"learning_rate", spread_json(fleet, Quantity::learning_rate)},
           {"consensus_distance", distance},
           {"checkpoint", checkpoint},
           {"certificates", certificates_json(status.members)},

@@ -358,7 +358,6 @@ constexpr std::array<QuantityFamily, gossip::kQuantities> kQuantityFamilies = {{
      "Bytes sent a second by one node, lately"},
     {Quantity::compute_share, "starling_fleet_compute_ratio",
      "Share of the time spent computing, lately, from 0 to 1"},
-    {Quantity::learning_rate, "starling_fleet_learning_rate", "Learning rate of the last step"},
 }};
 constexpr std::string_view kOfAllNodes =
     ": mean, least and most over all nodes, as this node estimates them by gossip, and the error "

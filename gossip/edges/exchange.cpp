@@ -230,6 +230,8 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
     if (Neighbor* neighbor = neighbors_.find(item.peer)) {
       neighbor->status.weight = weight;
       neighbor->refusals.take();
+      if (pair.own.round == pair.theirs.round && options_.local_steps.pace)
+        neighbor->rates.take(pair.own.span, pair.theirs.span);
     }
     // Parts are summed for others, and move nothing.
     if (!rules.in_slices || pair.index % 2 == 0)

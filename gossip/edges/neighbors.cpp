@@ -282,6 +282,13 @@ std::vector<std::string> Neighbors::warnings(const Links& links) const {
     if (known(peer).doubtful > 0)
       all.push_back(fmt::format(
           "estimates of {} do not count: some number is far beyond those of others", link.name));
+  for (const auto& [peer, link] : links.all())
+    if (const double ratio = known(peer).rates.lasting(); ratio != 1)
+      all.push_back(fmt::format(
+          "its learning rate is {:.2g} times that of {}: a schedule that counts the steps of its "
+          "own trainer begins anew at a newcomer (in Python swarm.schedule counts the network's "
+          "rounds), or a node takes more steps a round (optim.pace)",
+          ratio, link.name));
   std::ranges::sort(all, natural_less);
   std::ranges::move(equal_trainers(links), std::back_inserter(all));
   return all;

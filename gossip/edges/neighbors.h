@@ -14,6 +14,7 @@
 #include "gossip/edges/links.h"
 #include "gossip/edges/newest_stream.h"
 #include "gossip/edges/patience.h"
+#include "gossip/edges/rate_ratio.h"
 #include "gossip/edges/refusals.h"
 #include "gossip/edges/scheduler.h"
 #include "gossip/edges/sessions.h"
@@ -43,6 +44,7 @@ struct Neighbor {
   Time first_offered{};            // and when the first did; 0: none yet
   double offered_path = 0;         // Offering::path at the last vector that was offered to the peer
   double span = 0;                 // Round::span of that vector
+  RateRatio rates;                 // of the steps behind the vectors of both
   // ---- waiting for the peer
   Patience patience;
   bool late = false;        // the patience ran out; no round waits until the peer sends again

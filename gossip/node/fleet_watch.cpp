@@ -12,8 +12,6 @@ void FleetWatch::sample(Time now, const Course& course, std::uint64_t sent_bytes
   means_->set(own);
   extremes_->set(own.values);
   past_.add(now, means_->status());
-  constexpr auto kRate = static_cast<std::size_t>(Quantity::learning_rate);
-  rates_.look(now, own.values[kRate].value_or(0), status(now).spreads[kRate]);
 }
 
 FleetStatus FleetWatch::status(Time now) const {
@@ -31,7 +29,6 @@ Sample FleetWatch::sample_of(Time now, const Course& course, std::uint64_t sent_
     sample.values[static_cast<std::size_t>(quantity)] = value;
   };
   if (run.steps > 0 && std::isfinite(run.loss)) set(Quantity::loss, run.loss);
-  if (run.steps > 0 && run.learning_rate > 0) set(Quantity::learning_rate, run.learning_rate);
   if (run.evaluation && run.evaluation->accuracy)
     set(Quantity::accuracy, *run.evaluation->accuracy);
   set(Quantity::round, static_cast<double>(run.round));

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <string>
 
 #include "base/time.h"
 #include "gossip/edges/fleet_means.h"
@@ -12,7 +11,6 @@
 #include "gossip/members/extremes.h"
 #include "gossip/node/course.h"
 #include "gossip/node/fleet_past.h"
-#include "gossip/node/rate_watch.h"
 #include "gossip/wire/send_meter.h"
 
 namespace starling::gossip {
@@ -30,8 +28,6 @@ class FleetWatch {
   // REQUIRES is_due(now).
   void sample(Time now, const Course& course, std::uint64_t sent_bytes, bool is_degraded);
   FleetStatus status(Time now) const;
-  // What its learning rate is beside the others'; empty: as theirs.
-  std::string warning(Time now) const { return rates_.warning(now); }
   // How this node sends; to be told at each step.
   SendMeter& sends() { return sends_; }
   const SendMeter& sends() const { return sends_; }
@@ -56,7 +52,6 @@ class FleetWatch {
   Time next_{};
   std::deque<Counters> counters_;  // of the last periods, the oldest first
   FleetPast past_;
-  RateWatch rates_;
   SendMeter sends_;
 };
 

@@ -324,8 +324,7 @@ std::vector<std::string> Node::warnings(Time now) const {
   add(parts.agreement.warnings());
   add(parts.links.refusals());
   if (parts.phase() == Phase::training)
-    add({parts.training.masks().reason(), parts.training.course().drift(),
-         parts.fleet.warning(now)});
+    add({parts.training.masks().reason(), parts.training.course().drift()});
   for (const auto& [kind, count] : parts.outbox.unsendable())
     warnings.push_back(fmt::format(
         "{} {} messages were beyond a limit of the protocol and not sent", count, kind));

@@ -147,7 +147,7 @@ TEST_CASE("A newcomer whose donors come back asks them instead of beginning anew
   world.network().partition(std::vector<std::size_t>{4}, world.options().nodes);
   const auto is_alone = [&] {
     const gossip::Status status = world.status(4);
-    return !status.reasons.empty() && status.reasons[0].starts_with("waiting for the other");
+    return !status.reasons.empty() && status.reasons[0].starts_with("waiting for ");
   };
   CHECK(cluster.comes_true(is_alone, 30s));
   const std::uint64_t reached = cluster.round(0);
