@@ -282,15 +282,9 @@ std::vector<std::string> Neighbors::warnings(const Links& links) const {
     if (known(peer).doubtful > 0)
       all.push_back(fmt::format(
           "estimates of {} do not count: some number is far beyond those of others", link.name));
-  for (const auto& [peer, link] : links.all())
-    if (const double ratio = known(peer).rates.lasting(); ratio != 1)
-      all.push_back(fmt::format(
-          "its learning rate is {:.2g} times that of {}: a schedule that counts the steps of its "
-          "own trainer begins anew at a newcomer (in Python swarm.schedule counts the network's "
-          "rounds), or a node takes more steps a round (optim.pace)",
-          ratio, link.name));
   std::ranges::sort(all, natural_less);
   std::ranges::move(equal_trainers(links), std::back_inserter(all));
+  std::ranges::move(unequal_rates(links), std::back_inserter(all));
   return all;
 }
 
@@ -324,6 +318,21 @@ std::vector<std::string> Neighbors::equal_trainers(const Links& links) const {
       "{}'s trainer takes the same steps as this node's, to the last bit: both draw the same "
       "batches. Use swarm.batches(loader), or give each node its own seed",
       *std::ranges::min_element(names, natural_less))};
+}
+
+// One line, of the first by name.
+std::vector<std::string> Neighbors::unequal_rates(const Links& links) const {
+  std::vector<std::pair<std::string, double>> unequal;
+  for (const auto& [peer, link] : links.all())
+    if (const double ratio = known(peer).rates.lasting(); ratio != 1)
+      unequal.emplace_back(link.name, ratio);
+  if (unequal.empty()) return {};
+  const auto& [name, ratio] =
+      *std::ranges::min_element(unequal, natural_less, &std::pair<std::string, double>::first);
+  return {fmt::format(
+      "its learning rate is {:.2g} times that of {}{}: a schedule that counts the steps of its own "
+      "trainer begins anew at a newcomer (in Python swarm.schedule counts the network's rounds)",
+      ratio, name, unequal.size() > 1 ? fmt::format(" and {} more", unequal.size() - 1) : "")};
 }
 
 void Neighbors::tell_first(std::uint64_t round, const Links& links, Outbox& out) {

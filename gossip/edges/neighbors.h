@@ -147,6 +147,7 @@ class Neighbors {
   };
   const Neighbor& known(NodeId peer) const;
   std::vector<std::string> equal_trainers(const Links& links) const;
+  std::vector<std::string> unequal_rates(const Links& links) const;
   Duration patience(const Neighbor& neighbor) const;
   void ask(Time now, const Wait& wait, const Links& links, Outbox& out);
   std::vector<NodeId> doubt(Time now, const Wait& wait);

@@ -53,9 +53,10 @@ constexpr std::int64_t kSamplesLimit = 1'000'000'000;
 Result<void> check_schedule(const Question& question) {
   const bool is_complete = question.topology.kind == topology::Kind::complete;
   if (question.traffic.schedule->is_in_slices && !is_complete)
-    return fail("topology.kind = {}: schedule {} sums over neighbours, and all nodes must be; "
-                "expected complete",
-                topology::to_string(question.topology.kind), question.traffic.schedule->name);
+    return fail(
+        "topology.kind = {}: schedule {} sums over neighbours, and all nodes must be; "
+        "expected complete",
+        topology::to_string(question.topology.kind), question.traffic.schedule->name);
   return {};
 }
 
@@ -345,8 +346,7 @@ std::string cost_text(const topology::Plan& plan, const Question& question) {
 std::string liars_text(double connectivity, int nodes) {
   const std::size_t liars = topology::tolerated_liars(connectivity);
   const std::string graph = fmt::format("connectivity {:.3g}", connectivity);
-  if (liars == 0)
-    return fmt::format("none for sure ({}; one asks for more than 3)", graph);
+  if (liars == 0) return fmt::format("none for sure ({}; one asks for more than 3)", graph);
   return fmt::format("{} of {} ({:.0f} %) with exchange.aggregation = clip ({})", liars, nodes,
                      100 * static_cast<double>(liars) / nodes, graph);
 }
@@ -371,6 +371,11 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
   line("rounds to consensus",
        or_never(plan.rounds_to_consensus, " (to a millionth of the initial disagreement)"));
   if (plan.connectivity) line("liars", liars_text(*plan.connectivity, plan.n));
+  if (question.codec.form.coding.parts > 1 && question.traffic.schedule->name == "matching")
+    line("gt with parts",
+         fmt::format("bears learning rates of some {:.2g} / L (spectral gap over the curvature of "
+                     "the loss); ed and admm bear more",
+                     plan.spectral_gap));
   line("bytes per round", cost_text(plan, question));
   if (question.model_bytes || !question.codec.is_native())
     line("codec", codec_text(plan, question));
