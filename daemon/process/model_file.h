@@ -15,8 +15,8 @@ namespace starling::daemon {
 
 // What to type in Python for the model of a trainer of the user's own.
 inline constexpr std::string_view kHowToLoad =
-    "in PyTorch model.load_state_dict(safetensors.torch.load_file(FILE), strict=False) loads them, "
-    "and safetensors.numpy.load_file(FILE) gives arrays by name";
+    "in Python starling.load(FILE, model) puts them into a module of PyTorch, and "
+    "starling.load(FILE) gives arrays by name";
 
 inline constexpr int kModelFormat = 1;
 

@@ -180,8 +180,7 @@ TEST_CASE("What is no model is refused and damage never gets further than an err
   const auto other = safetensors(places, one, models::Precision::f32, {});
   const std::vector<PlacedTensor> counts{{.name = "n", .type = "I64", .extents = {1}, .bytes = 8}};
   const std::string own = safetensors_head(counts, {{"node", "node-0"}}) + std::string(8, '\0');
-  CHECK(parse_model(own).error().text.find("safetensors.torch.load_file(FILE)") !=
-        std::string::npos);
+  CHECK(parse_model(own).error().text.find("starling.load(FILE, model)") != std::string::npos);
   CHECK(parse_model(other).error().text.find("no model of this program") != std::string::npos);
 }
 

@@ -16,11 +16,11 @@ using testing::temporary_file;
 namespace {
 
 // Refused before anything starts, in one line that holds `hint`.
-void refuses(const std::string& arguments, const std::string& hint) {
+void refuses(const std::string& arguments, const std::string& hint, int exit_code = 2) {
   CAPTURE(arguments);
   const testing::Outcome outcome = run(arguments);
   CAPTURE(outcome.err);
-  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.exit_code == exit_code);
   CHECK(outcome.error_lines() == 1);
   CHECK(outcome.err.find(hint) != std::string::npos);
   CHECK(outcome.out.empty());
@@ -164,14 +164,14 @@ TEST_CASE("A run under faults is one JSON document with its verdict") {
   CHECK(report["shrunk"]["scenario"][0] == "seed 1");
 }
 
-TEST_CASE("A port in use is refused in one line") {
+TEST_CASE("A port in use is refused in one line and with a code after which a unit starts again") {
   testing::Daemon first("first", {"--data.samples=200", "--model.kind=softmax"});
   refuses("run --data.samples=200 --listen.http=127.0.0.1:0 --listen.control=" +
               to_string(first.control()),
-          "listen.control");
+          "listen.control", 1);
   refuses("run --data.samples=200 --listen.control=127.0.0.1:0 --listen.http=" +
               to_string(first.http()),
-          "listen.http");
+          "listen.http", 1);
 }
 
 TEST_CASE("Every example configuration loads") {
