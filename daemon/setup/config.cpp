@@ -340,6 +340,14 @@ std::vector<std::string> doubts(const Config& config, const Schema& schema) {
     texts.emplace_back(
         "listen.advertise = \"none\": nobody can dial this node, and without cluster.join it dials "
         "nobody");
+  const optim::Options& optim = config.learner.optim;
+  if (optim.codec.coding.parts > 1 && config.node.schedule->is_matched &&
+      optim.algorithm == optim::algorithm_named("gt"))
+    texts.push_back(fmt::format(
+        "optim.algorithm = gt with exchange.parts = {} in schedule matching bears small learning "
+        "rates only, by the spectral gap of the graph (starling plan tells it); ed and admm bear "
+        "more",
+        optim.codec.coding.parts));
   return texts;
 }
 

@@ -105,6 +105,22 @@ TEST_CASE("An algorithm that is named is not explained") {
   CHECK(choice({{"optim.algorithm", "gt"}}).second.empty());
 }
 
+TEST_CASE("Gradient tracking of parts with one partner a round is doubted") {
+  const auto count = [](const Keys& keys) {
+    const auto settings = daemon::load_settings(daemon::schema(), {}, keys);
+    REQUIRE(settings);
+    const auto config = daemon::read_config(*settings, {});
+    REQUIRE(config);
+    return daemon::doubts(*config, daemon::schema()).size();
+  };
+  const Keys parts{
+      {"optim.algorithm", "gt"}, {"exchange.schedule", "matching"}, {"exchange.parts", "3"}};
+  CHECK(count(parts) == 1);
+  CHECK(count({parts[0], parts[1]}) == 0);
+  CHECK(count({parts[0], parts[2]}) == 0);
+  CHECK(count({{"optim.algorithm", "ed"}, parts[1], parts[2]}) == 0);
+}
+
 TEST_CASE("Plain averaging that is named where data differ is answered with what auto takes") {
   const auto advice = [](const Keys& keys) {
     const auto settings = daemon::load_settings(daemon::schema(), {}, keys);
