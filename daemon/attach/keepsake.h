@@ -44,7 +44,7 @@ class Keepsake {
   // The most bytes that share() of another node may have.
   static std::size_t share_limit(const Attached& trainer);
   // Takes the keepsake of another node, or of an earlier life; bytes from outside. Parts that do
-  // not fit are left out. As `back`, only the state: the tensors are behind the network's.
+  // not fit are left out. As Heir::back it takes the state alone: the network has newer tensors.
   void adopt(const Payload& shared, optim::Heir heir);
 
  private:

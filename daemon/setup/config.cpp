@@ -344,9 +344,9 @@ std::vector<std::string> doubts(const Config& config, const Schema& schema) {
   if (optim.codec.coding.parts > 1 && config.node.schedule->is_matched &&
       optim.algorithm == optim::algorithm_named("gt"))
     texts.push_back(fmt::format(
-        "optim.algorithm = gt with exchange.parts = {} in schedule matching bears small learning "
-        "rates only, by the spectral gap of the graph (starling plan tells it); ed and admm bear "
-        "more",
+        "optim.algorithm = gt with exchange.parts = {} in schedule matching diverges unless the "
+        "learning rate is small, about the spectral gap of the graph (starling plan tells it); ed "
+        "and admm allow larger ones",
         optim.codec.coding.parts));
   return texts;
 }

@@ -24,7 +24,8 @@ std::string DriftWatch::warning() const {
   return fmt::format(
       "this node's model drifts away from the others': {:.2g} times as far as the model is long, "
       "and {:.2g} times {} rounds ago; lower optim.learning-rate, or choose a denser graph "
-      "(topology.kind); on a graph that mixes slowly optim.algorithm = ed bears more than gt",
+      "(topology.kind); on a graph that mixes slowly optim.algorithm = ed allows a larger one than "
+      "gt",
       mean_, first_, kRounds * static_cast<std::uint64_t>(growths_));
 }
 

@@ -94,8 +94,8 @@ class Learner {
   }
   // Goes on from other parameters, as an heir of their node, newcomer or self: resets state()
   // except the opaque part, which is that node's, and forgets which steps were good. `opaque` is
-  // outside data; empty: none. As `back`, after that: only takes back the opaque part that was its
-  // own.
+  // outside data; empty: none. As an Heir::back, which is called after that,
+  // only the opaque part is taken, which this node saved in its earlier life.
   virtual void restart(const Payload& opaque, Heir heir) {
     static_cast<void>(opaque);
     static_cast<void>(heir);

@@ -16,13 +16,19 @@ namespace {
 
 using Keys = std::vector<std::pair<std::string, std::string>>;
 
-// "ed", and why.
-std::pair<std::string, std::string> choice(const Keys& keys) {
+// What is chosen is legal.
+daemon::Config config_of(const Keys& keys) {
   const auto settings = daemon::load_settings(daemon::schema(), {}, keys);
   REQUIRE(settings);
-  const auto config = daemon::read_config(*settings, {});
-  REQUIRE(config);  // what is chosen is legal
-  return {config->node.algorithm, config->algorithm_reason};
+  auto config = daemon::read_config(*settings, {});
+  REQUIRE(config);
+  return *std::move(config);
+}
+
+// "ed", and why.
+std::pair<std::string, std::string> choice(const Keys& keys) {
+  const daemon::Config config = config_of(keys);
+  return {config.node.algorithm, config.algorithm_reason};
 }
 
 void expect(Keys keys, const std::string& algorithm, const std::string& reason) {
@@ -107,11 +113,7 @@ TEST_CASE("An algorithm that is named is not explained") {
 
 TEST_CASE("Gradient tracking of parts with one partner a round is doubted") {
   const auto count = [](const Keys& keys) {
-    const auto settings = daemon::load_settings(daemon::schema(), {}, keys);
-    REQUIRE(settings);
-    const auto config = daemon::read_config(*settings, {});
-    REQUIRE(config);
-    return daemon::doubts(*config, daemon::schema()).size();
+    return daemon::doubts(config_of(keys), daemon::schema()).size();
   };
   const Keys parts{
       {"optim.algorithm", "gt"}, {"exchange.schedule", "matching"}, {"exchange.parts", "3"}};
@@ -122,13 +124,7 @@ TEST_CASE("Gradient tracking of parts with one partner a round is doubted") {
 }
 
 TEST_CASE("Plain averaging that is named where data differ is answered with what auto takes") {
-  const auto advice = [](const Keys& keys) {
-    const auto settings = daemon::load_settings(daemon::schema(), {}, keys);
-    REQUIRE(settings);
-    const auto config = daemon::read_config(*settings, {});
-    REQUIRE(config);
-    return config->advice;
-  };
+  const auto advice = [](const Keys& keys) { return config_of(keys).advice; };
   const std::pair<std::string, std::string> differ{"data.partition", "by-label"};
   const auto named = [](const char* algorithm) {
     return std::pair<std::string, std::string>{"optim.algorithm", algorithm};

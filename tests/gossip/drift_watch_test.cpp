@@ -24,7 +24,7 @@ std::string said(const std::function<double(double round)>& distance) {
 TEST_CASE("Models that drift apart round after round are told") {
   const std::string text = said([](double round) { return 0.2 * std::exp(round / 300); });
   CHECK(text.find("drifts away from the others'") != std::string::npos);
-  CHECK(text.find("optim.algorithm = ed bears more than gt") != std::string::npos);
+  CHECK(text.find("optim.algorithm = ed allows a larger one than gt") != std::string::npos);
 }
 
 TEST_CASE("Models that come apart from a common beginning and stay near do not drift") {

@@ -12,6 +12,20 @@ using namespace starling;
 using namespace starling::gossip;
 using namespace starling::test;
 
+namespace {
+
+// Makes the node a founder beside another, with its data prepared.
+void make_ready(Newcomer& node) {
+  node.meet("node-1", Phase::joining);
+  node.go_on();
+  node.trained();
+  node.go_on();
+  node.membership.set_self({Phase::training, 0, 0});
+  node.go_on();
+}
+
+}  // namespace
+
 TEST_CASE("A node without seeds prepares its data at once and is ready") {
   Newcomer node(newcomer());
   node.go_on();
@@ -140,12 +154,7 @@ TEST_CASE("A founder that is known and does not become ready is waited for ten s
 
 TEST_CASE("Founders that are ready wait for the expected ones to be ready") {
   Newcomer node(newcomer(2));
-  node.meet("node-1", Phase::joining);
-  node.go_on();
-  node.trained();
-  node.go_on();
-  node.membership.set_self({Phase::training, 0, 0});
-  node.go_on();
+  make_ready(node);
   CHECK(node.is_ready());
   CHECK_FALSE(node.startup.is_expected());
   CHECK_FALSE(node.startup.may_begin(node.now, node.membership.roster(), node.links));
@@ -157,12 +166,7 @@ TEST_CASE("Founders that are ready wait for the expected ones to be ready") {
 
 TEST_CASE("A founder that is ready says how many of the expected ones are there") {
   Newcomer node(newcomer(2));
-  node.meet("node-1", Phase::joining);
-  node.go_on();
-  node.trained();
-  node.go_on();
-  node.membership.set_self({Phase::training, 0, 0});
-  node.go_on();
+  make_ready(node);
   CHECK(node.startup.reason() == "waiting for the other nodes to be ready");
   Member gone = *node.membership.roster().find(node_id("node-1"));
   ++gone.version;

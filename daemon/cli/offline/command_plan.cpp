@@ -373,8 +373,8 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
   if (plan.connectivity) line("liars", liars_text(*plan.connectivity, plan.n));
   if (question.codec.form.coding.parts > 1 && question.traffic.schedule->name == "matching")
     line("gt with parts",
-         fmt::format("bears learning rates of some {:.2g} / L (spectral gap over the curvature of "
-                     "the loss); ed and admm bear more",
+         fmt::format("diverges above a learning rate of about {:.2g} / L (the spectral gap over "
+                     "the curvature of the loss); ed and admm allow larger ones",
                      plan.spectral_gap));
   line("bytes per round", cost_text(plan, question));
   if (question.model_bytes || !question.codec.is_native())
