@@ -173,6 +173,11 @@ struct StepCount {
   std::optional<double> pace = 1;
 };
 
+// Whether a node takes as many steps as others with the same setting.
+inline bool takes_equal_steps(const StepCount& count) {
+  return count.fixed && count.pace == 1.0;
+}
+
 struct Evaluation {
   std::uint64_t round = 0;
   double loss = 0;

@@ -230,7 +230,7 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
     if (Neighbor* neighbor = neighbors_.find(item.peer)) {
       neighbor->status.weight = weight;
       neighbor->refusals.take();
-      if (pair.own.round == pair.theirs.round && options_.local_steps.pace)
+      if (pair.own.round == pair.theirs.round && takes_equal_steps(options_.local_steps))
         neighbor->rates.take(pair.own.span, pair.theirs.span);
     }
     // Parts are summed for others, and move nothing.
