@@ -19,7 +19,7 @@ std::vector<std::string> unknown_words(const Dataset& set, const FeatureMap& map
   if (!set.is_table()) return notes;
   const auto& table = std::get<TableFeatures>(set.features);
   for (const auto& column : table.columns) {
-    if (column.kind != ColumnKind::words) continue;
+    if (column.content != Content::words || map.places(column.slot).empty()) continue;
     const auto& places = map.places(column.slot);
     std::size_t count = 0;
     std::string first;
@@ -65,9 +65,12 @@ TableLayout Predictor::layout(bool with_target) const {
   const Survey& table = *card().table;
   TableLayout layout;
   for (const ColumnSurvey& column : table.columns)
-    layout.columns.push_back({column.name, column.kind});
+    if (column.of.empty()) layout.columns.push_back({column.name, column.form});
+  layout.target_form = table.target_form;
   layout.decimal_comma = table.decimal_comma;
   layout.missing = table.missing;
+  layout.missing_cells = table.missing_cells;
+  layout.folds_case = table.folds_case;
   if (with_target) layout.target = table.target;
   layout.classifies = table.classifies;
   return layout;

@@ -15,8 +15,9 @@
 namespace starling::daemon {
 namespace {
 
-using models::ColumnKind;
+using models::ColumnForm;
 using models::ColumnSurvey;
+using models::Content;
 using models::Moments;
 using nlohmann::json;
 using ordered = nlohmann::ordered_json;
@@ -32,7 +33,8 @@ std::array<std::string_view, N> names() {
 constexpr std::size_t kKinds = static_cast<std::size_t>(models::ModelKind::net) + 1;
 constexpr std::size_t kSources = static_cast<std::size_t>(models::Source::libsvm) + 1;
 constexpr std::array<std::string_view, 3> kLosses{"squared", "logistic", "cross_entropy"};
-constexpr std::array<std::string_view, 3> kColumns{"empty", "number", "words"};
+constexpr std::array<std::string_view, 3> kContents{"empty", "number", "words"};
+constexpr std::array<std::string_view, 3> kOrders{"unknown", "day-first", "month-first"};
 constexpr double kSquaresLimit = 1e200;
 
 ordered moments_json(const Moments& moments) {
@@ -42,12 +44,23 @@ ordered moments_json(const Moments& moments) {
           {"squares", moments.squares}};
 }
 
+ordered form_json(const ColumnForm& form) {
+  return {{"kind", form.kind->name()},
+          {"unit", form.unit},
+          {"dates", kOrders[static_cast<std::size_t>(form.order)]},
+          {"decimal_comma", form.decimal_comma},
+          {"has_limits", form.has_limits},
+          {"has_times", form.has_times}};
+}
+
 ordered column_json(const ColumnSurvey& column, unsigned hash_bits) {
   ordered entry = {{"name", column.name},
-                   {"kind", kColumns[static_cast<std::size_t>(column.kind)]}};
-  if (column.kind == ColumnKind::numbers) entry.update(moments_json(column.moments));
-  if (column.kind == ColumnKind::words && hash_bits == 0) entry["words"] = column.words;
-  if (column.kind == ColumnKind::words && hash_bits > 0) entry["hash_bits"] = hash_bits;
+                   {"kind", kContents[static_cast<std::size_t>(column.content)]}};
+  if (!column.of.empty()) entry["of"] = column.of;
+  if (column.form.kind) entry["cells"] = form_json(column.form);
+  if (column.content == Content::numbers) entry.update(moments_json(column.moments));
+  if (column.content == Content::words && hash_bits == 0) entry["words"] = column.words;
+  if (column.content == Content::words && hash_bits > 0) entry["hash_bits"] = hash_bits;
   return entry;
 }
 
@@ -78,11 +91,14 @@ ordered card_json(const models::ModelCard& card) {
   document["hash_bits"] = table.hash_bits;
   document["decimal_comma"] = table.decimal_comma;
   document["missing"] = table.missing;
+  document["missing_cells"] = table.missing_cells;
+  document["folds_case"] = table.folds_case;
   for (const ColumnSurvey& column : table.columns)
     document["columns"].push_back(column_json(column, table.hash_bits));
   document["target"] =
       table.classifies ? ordered{{"classes", table.classes}} : moments_json(table.amounts);
   document["target"]["name"] = table.target;
+  if (table.target_form.kind) document["target"]["cells"] = form_json(table.target_form);
   return document;
 }
 
@@ -92,6 +108,7 @@ class Taker {
   explicit Taker(const json& document) : document_(document) {}
 
   bool is_sound() const { return sound_; }
+  void refuse() { sound_ = false; }
 
   const json& at(const char* key) { return at(document_, key); }
   const json& at(const json& object, const char* key) {
@@ -148,6 +165,22 @@ class Taker {
   bool sound_ = true;
 };
 
+// Models of before do not say how the cells are written.
+ColumnForm take_form(Taker& taker, const json& entry, Content content, bool decimal_comma) {
+  if (!entry.is_object() || !entry.contains("cells"))
+    return models::plain_form(content, decimal_comma);
+  const json& cells = entry["cells"];
+  ColumnForm form{
+      .kind = models::column_kind_named(taker.text(taker.at(cells, "kind"))),
+      .decimal_comma = taker.at(cells, "decimal_comma") == json(true),
+      .order = static_cast<models::DateOrder>(taker.choice(taker.at(cells, "dates"), kOrders)),
+      .unit = taker.text(taker.at(cells, "unit")),
+      .has_limits = taker.at(cells, "has_limits") == json(true),
+      .has_times = taker.at(cells, "has_times") == json(true)};
+  if (!form.kind) taker.refuse();
+  return form.kind ? form : models::plain_form(content, decimal_comma);
+}
+
 models::Survey take_table(Taker& taker, const json& document) {
   models::Survey table;
   table.is_fixed = true;
@@ -157,17 +190,25 @@ models::Survey take_table(Taker& taker, const json& document) {
   // Models of before have neither.
   table.decimal_comma = document.value("decimal_comma", json()) == json(true);
   if (document.contains("missing")) table.missing = taker.ascending(document["missing"]);
+  table.missing_cells = models::default_missing_words();
+  std::ranges::sort(table.missing_cells);
+  if (document.contains("missing_cells"))
+    table.missing_cells = taker.ascending(document["missing_cells"]);
+  table.folds_case = document.value("folds_case", json()) == json(true);
   const json& columns = taker.at("columns");
   for (const json& entry : columns.is_array() ? columns : json::array()) {
     ColumnSurvey& column = table.columns.emplace_back();
     column.name = taker.text(taker.at(entry, "name"));
-    column.kind = static_cast<ColumnKind>(taker.choice(taker.at(entry, "kind"), kColumns));
-    if (column.kind == ColumnKind::numbers) column.moments = taker.moments(entry);
-    if (column.kind == ColumnKind::words && table.hash_bits == 0)
+    column.content = static_cast<Content>(taker.choice(taker.at(entry, "kind"), kContents));
+    if (entry.contains("of")) column.of = taker.text(entry["of"]);
+    column.form = take_form(taker, entry, column.content, table.decimal_comma);
+    if (column.content == Content::numbers) column.moments = taker.moments(entry);
+    if (column.content == Content::words && table.hash_bits == 0)
       column.words = taker.ascending(taker.at(entry, "words"));
   }
   const json& target = taker.at("target");
   table.target = taker.text(taker.at(target, "name"));
+  table.target_form = take_form(taker, target, Content::numbers, table.decimal_comma);
   table.classifies = target.is_object() && target.contains("classes");
   if (table.classifies)
     table.classes = taker.ascending(target["classes"]);

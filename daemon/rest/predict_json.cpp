@@ -10,23 +10,32 @@ namespace {
 using nlohmann::json;
 using ordered = nlohmann::ordered_json;
 
-// The cell as in a file.
-Result<std::string> cell_of(const json& value, const std::string& column) {
-  if (value.is_null()) return std::string();
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number()) return fmt::to_string(value.get<double>());
-  if (value.is_boolean()) return std::string(value.get<bool>() ? "true" : "false");
-  return fail("column {}: expected a number, a text, true, false or null", column);
+// A number whose point is no mark of groups, whatever the table's files have.
+std::string number_text(double value, bool has_numbers) {
+  std::string text = fmt::to_string(value);
+  if (has_numbers && text.find('.') != std::string::npos && text.find('e') == std::string::npos)
+    text += "e0";
+  return text;
 }
 
-Result<std::vector<std::string>> cells_of(const json& row, const models::TableLayout& layout) {
+// The cell as in a file.
+Result<models::Cell> cell_of(const json& value, const models::TableLayout::Column& column) {
+  if (value.is_null()) return models::Cell();
+  if (value.is_string()) return models::Cell{value.get<std::string>()};
+  if (value.is_number())
+    return models::Cell{number_text(value.get<double>(), column.form.has_numbers())};
+  if (value.is_boolean()) return models::Cell{value.get<bool>() ? "true" : "false"};
+  return fail("column {}: expected a number, a text, true, false or null", column.name);
+}
+
+Result<std::vector<models::Cell>> cells_of(const json& row, const models::TableLayout& layout) {
   if (!row.is_object()) return fail("expected an object of columns");
-  std::vector<std::string> cells;
+  std::vector<models::Cell> cells;
   for (const auto& column : layout.columns) {
     const auto found = row.find(column.name);
     if (found == row.end())
       return fail("has no column {}; null says that its value is missing", column.name);
-    TRY(std::string cell, cell_of(*found, column.name));
+    TRY(models::Cell cell, cell_of(*found, column));
     cells.push_back(std::move(cell));
   }
   return cells;

@@ -296,6 +296,7 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
   TRY_DO(reader.verdict());
   TRY_DO(load_edges(config.node.topology));
   config.node.terms = models::agreed(config.learner);
+  config.learner.data.site = config.node.name;
   return config;
 }
 

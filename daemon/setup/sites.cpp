@@ -1,11 +1,14 @@
 #include "daemon/setup/sites.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
+#include <set>
 
 #include "base/text.h"
 #include "models/data/load.h"
 #include "models/data/survey.h"
+#include "models/data/survey_notes.h"
 
 namespace starling::daemon {
 namespace {
@@ -29,19 +32,25 @@ std::string numbered(std::string text, std::size_t index) {
   return text;
 }
 
-models::Survey survey_of(const models::Data& data, unsigned hash_bits) {
+models::Survey survey_of(const models::Data& data, unsigned hash_bits, std::size_t index) {
   std::vector<std::uint32_t> rows(data.train.rows);
   std::iota(rows.begin(), rows.end(), 0U);
-  return models::make_survey(data.train, rows, hash_bits);
+  models::Survey survey = models::make_survey(data.train, rows, hash_bits);
+  survey.site = fmt::format("node-{}", index);
+  return survey;
 }
 
 // The classes that a site lacks and others have.
 std::vector<std::string> missing_classes(std::size_t index, const models::Survey& site,
                                          const models::Survey& all) {
   std::vector<std::string> notes;
-  for (const std::string& name : all.classes)
-    if (!std::ranges::binary_search(site.classes, name))
-      notes.push_back(fmt::format("node-{}: no row of class {}, which others have", index, name));
+  std::set<std::size_t> found;
+  for (const std::string& name : site.classes)
+    if (const auto place = models::find_word(all.classes, name)) found.insert(*place);
+  for (std::size_t place = 0; place < all.classes.size(); ++place)
+    if (!found.contains(place))
+      notes.push_back(
+          fmt::format("node-{}: no row of class {}, which others have", index, all.classes[place]));
   return notes;
 }
 
@@ -62,7 +71,8 @@ Result<Sites> look_at_files(const models::DataOptions& options, std::size_t node
     rows.push_back(with_commas(data->train.rows));
     least = std::min(least, data->train.rows);
     most = std::max(most, data->train.rows);
-    if (options.source == models::Source::csv) surveys.push_back(survey_of(*data, own.hash_bits));
+    if (options.source == models::Source::csv)
+      surveys.push_back(survey_of(*data, own.hash_bits, index));
     if (index > 0 && !surveys.empty())
       if (const auto both = models::merge(std::vector{surveys[0], surveys[index]}); !both)
         return fail("{} and {}: {}", site_options(options, 0).path, own.path, both.error().text);
@@ -74,6 +84,7 @@ Result<Sites> look_at_files(const models::DataOptions& options, std::size_t node
     sites.notes.emplace_back(text_of(options.weight));
   if (surveys.empty()) return sites;
   TRY(const models::Survey all, models::merge(surveys));
+  std::ranges::move(models::differences(surveys), std::back_inserter(sites.notes));
   for (std::size_t index = 0; index < nodes; ++index)
     std::ranges::move(missing_classes(index, surveys[index], all), std::back_inserter(sites.notes));
   return sites;
@@ -85,9 +96,16 @@ bool has_sites(const models::DataOptions& options) {
   return options.path.find(kIndex) != std::string::npos;
 }
 
+std::size_t count_sites(const models::DataOptions& options) {
+  std::size_t count = 0;
+  while (std::filesystem::exists(site_options(options, count).path)) ++count;
+  return count;
+}
+
 models::DataOptions site_options(models::DataOptions options, std::size_t index) {
   options.path = numbered(std::move(options.path), index);
   options.test_path = numbered(std::move(options.test_path), index);
+  options.dictionary_path = numbered(std::move(options.dictionary_path), index);
   return options;
 }
 

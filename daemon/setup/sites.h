@@ -1,5 +1,5 @@
 // Sites: the initial data of planned nodes. Each has a file of its own if data.path contains {i}:
-// site-{i}.csv is site-0.csv for node-0, and so on.
+// site-{i}.csv is site-0.csv for node-0, and so on. data.dictionary may contain it too.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,9 @@ bool has_sites(const models::DataOptions& options);
 
 // Of node `index`.
 models::DataOptions site_options(models::DataOptions options, std::size_t index);
+
+// How many of these files there are, from number 0 on.
+std::size_t count_sites(const models::DataOptions& options);
 
 struct Sites {
   std::string description;                    // of the data of all

@@ -331,7 +331,8 @@ std::vector<std::string> Neighbors::unequal_rates(const Links& links) const {
       *std::ranges::min_element(unequal, natural_less, &std::pair<std::string, double>::first);
   return {fmt::format(
       "its learning rate is {:.2g} times that of {}{}: a schedule that counts the steps of its own "
-      "trainer begins anew at a newcomer (in Python swarm.schedule counts the network's rounds), or "
+      "trainer begins anew at a newcomer (in Python swarm.schedule counts the network's rounds), "
+      "or "
       "optim.pace differs",
       ratio, name, unequal.size() > 1 ? fmt::format(" and {} more", unequal.size() - 1) : "")};
 }

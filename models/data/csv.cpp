@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "models/data/cell.h"
 #include "models/data/csv_layout.h"
+#include "models/data/encoding.h"
 #include "models/data/gz_file.h"
 #include "models/data/row_hashes.h"
 #include "models/data/table_notes.h"
@@ -13,7 +14,7 @@
 namespace starling::models {
 namespace {
 
-using Cells = std::vector<std::string>;
+using Cells = std::vector<Cell>;
 
 struct Count {
   std::size_t rows = 0;
@@ -46,7 +47,7 @@ std::string_view missing_column(const TableLayout& layout, const Cells& cells) {
 }
 
 bool has_target(const TableLayout& layout, const Cells& cells) {
-  return layout.target.empty() || !is_missing(cells.back());
+  return layout.target.empty() || !layout.is_target_missing(cells.back());
 }
 
 // Whether a row with these cells is used; an error if options.missing makes a missing cell one.
@@ -101,16 +102,34 @@ std::string describe(const Data& data, const DataOptions& options) {
 
 }  // namespace
 
+Result<std::string> read_table_text(const DataOptions& options, const std::string& path) {
+  TRY(std::string text, read_text(path));
+  return to_utf8(std::move(text), options.encoding, path);
+}
+
+Result<TableLayout> as_written(TableLayout layout, const DataOptions& options,
+                               const std::string& path) {
+  TRY(const std::string text, read_table_text(options, path));
+  TRY(const TableProfile profile, profile_csv(options, path, text));
+  for (TableLayout::Column& column : layout.columns)
+    if (const ColumnProfile* const found = profile.find(column.name))
+      if (found->form.kind == column.form.kind) column.form = found->form;
+  if (const ColumnProfile* const target = profile.find(layout.target))
+    if (target->form.kind == layout.target_form.kind) layout.target_form = target->form;
+  if (profile.marks.decimal_comma) layout.decimal_comma = *profile.marks.decimal_comma;
+  return layout;
+}
+
 Result<std::vector<std::string>> read_rows(const DataOptions& options, const std::string& path,
                                            TableBuilder& builder, Dataset& set) {
-  TRY(const std::string text, read_text(path));
+  TRY(const std::string text, read_table_text(options, path));
   TRY(const Count count, for_each_row(options, path, text, builder.layout(),
                                       [&](const Cells& cells) { return builder.add(cells, set); }));
   return notes_of(count, path, path);
 }
 
 Result<Data> read_csv(const DataOptions& options) {
-  TRY(const std::string text, read_text(options.path));
+  TRY(const std::string text, read_table_text(options, options.path));
   TRY(const TableProfile profile, profile_csv(options, options.path, text));
   CsvDecision decision = decide_layout(profile, options);
   if (!decision.refusals.empty())
@@ -138,6 +157,10 @@ Result<Data> read_csv(const DataOptions& options) {
   for (std::optional<std::string> note :
        {repeated_rows_note(std::move(rows), row_hashes(data.test)), rare_class_note(data)})
     if (note) data.notes.push_back(*std::move(note));
+  if (data.test.rows == 0 && !has_test)
+    data.notes.emplace_back(
+        "no row is held out (data.holdout = 0): loss and accuracy are those of the rows that are "
+        "trained on, and new rows are answered worse");
   data.description = describe(data, options);
   return data;
 }

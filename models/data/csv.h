@@ -17,6 +17,13 @@ inline constexpr std::size_t kClassesLimit = 1000;
 // Reads data.path, and data.test-path or a held-out part of data.path.
 Result<Data> read_csv(const DataOptions& options);
 
+// The text of data.path, or of another file of its kind, in UTF-8.
+Result<std::string> read_table_text(const DataOptions& options, const std::string& path);
+
+// The layout with the forms in which this file writes numbers and dates, where its cells prove any.
+Result<TableLayout> as_written(TableLayout layout, const DataOptions& options,
+                               const std::string& path);
+
 // Adds the rows of any file that has the columns of the builder's layout, in any order, to `set`;
 // returns notes about the file. Rows without a target are left out; options.missing says how to
 // treat a missing cell.

@@ -1,9 +1,12 @@
 #include "models/data/csv_layout.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/text.h"
 #include "models/data/cell.h"
+#include "models/data/columns/truth.h"
 #include "models/data/csv.h"
 
 namespace starling::models {
@@ -18,6 +21,10 @@ constexpr std::size_t kRowsPerClass = 5;
 // A column that counts so many rows does so on purpose, whatever its name.
 constexpr std::size_t kRowsCounted = 10;
 
+std::string plural(std::string_view kind) {
+  return fmt::format("{}{}", kind, kind == "words" ? "" : "s");
+}
+
 class Decider {
  public:
   Decider(const TableProfile& profile, const DataOptions& options)
@@ -25,8 +32,10 @@ class Decider {
 
   CsvDecision decide() {
     decision_.layout.target = options_.target;
-    decision_.layout.decimal_comma = profile_.has_decimal_comma;
-    if (profile_.has_decimal_comma && options_.decimal == Decimal::automatic)
+    decision_.layout.decimal_comma = profile_.marks.commas();
+    decision_.layout.missing_cells = options_.missing_words;
+    decision_.layout.folds_case = options_.words_case == WordsCase::fold;
+    if (profile_.marks.commas() && options_.decimal == Decimal::automatic)
       note("numbers have decimal commas, such as 3,14 (data.decimal = auto)");
     check_names();
     for (const ColumnProfile& column : profile_.columns) {
@@ -38,8 +47,11 @@ class Decider {
     std::ranges::sort(decision_.layout.missing);
     const auto repeated = std::ranges::unique(decision_.layout.missing);
     decision_.layout.missing.erase(repeated.begin(), repeated.end());
+    if (options_.schema)
+      for (const ColumnProfile& column : profile_.columns) check_schema(column);
     note_missing();
     note_constant();
+    note_forms();
     if (decision_.layout.columns.empty())
       refuse("no column is left beside the target {}", options_.target);
     if (!suspects_.empty())
@@ -100,23 +112,57 @@ class Decider {
   void decide_feature(const ColumnProfile& column) {
     std::vector<std::string>& missing = decision_.layout.missing;
     missing.insert(missing.end(), column.missing_words.begin(), column.missing_words.end());
-    ColumnKind kind = ColumnKind::words;
-    if (column.present() == 0)
-      kind = ColumnKind::empty;
-    else if (column.words.count == 0)
-      kind = ColumnKind::numbers;
-    else
-      check_words(column);
-    decision_.layout.columns.push_back({column.name, kind});
+    const Content content = column.form.content();
+    if (column.words.count > 0) check_words(column);
+    decision_.layout.columns.push_back({column.name, column.form});
+    if (content == Content::numbers) look_at_numbers(column);
+    if (content == Content::words && !decision_.layout.folds_case) look_at_spellings(column);
     if (column.values.size() == 1 && column.missing.count == 0 && profile_.rows >= kRowsCounted)
       constant_.push_back(column.name);
     note_infinite(column);
-    if (kind == ColumnKind::empty)
+    if (content == Content::empty)
       note("column {}: every cell is missing", column.name);
     else if (column.missing.count > 0 && options_.missing == Missing::impute)
-      (kind == ColumnKind::numbers ? missing_numbers_ : missing_words_)
+      (content == Content::numbers ? missing_numbers_ : missing_words_)
           .push_back(fmt::format("{} {} ({})", column.name, with_commas(column.missing.count),
                                  ways(column)));
+  }
+
+  // Refuses a column of another kind, or with other words, than the schema says.
+  void check_schema(const ColumnProfile& column) {
+    const SchemaColumn* const wanted = options_.schema->find(column.name);
+    if (!wanted || column.present() == 0) return;
+    const std::string_view kind = column.form.kind->name();
+    const bool is_class = column.name == options_.target && decision_.layout.classifies;
+    if (!is_class && !suits(kind, wanted->kind))
+      return refuse("column {} holds {} here, and {} in the schema{}", column.name, plural(kind),
+                    plural(wanted->kind),
+                    column.words.count > 0
+                        ? fmt::format(" (line {}: \"{}\")", column.words.line, column.words.first)
+                        : "");
+    if (!wanted->words.empty() && (is_class || !column.form.has_numbers()))
+      check_schema_words(column, wanted->words);
+  }
+
+  static bool suits(std::string_view kind, std::string_view wanted) {
+    const auto has_words = [](std::string_view one) { return one == "words" || one == "boolean"; };
+    return kind == wanted || (has_words(kind) && has_words(wanted)) ||
+           (kind == "number" && wanted == "boolean");
+  }
+
+  void check_schema_words(const ColumnProfile& column, const std::vector<std::string>& wanted) {
+    const std::set<std::string> words(column.values.begin(), column.values.end());
+    for (const std::string& word : words) {
+      const auto is_same = [&](const std::string& one) {
+        return one == word || (truth_of(one) && truth_of(one) == truth_of(word)) ||
+               (decision_.layout.folds_case && folded(one) == folded(word));
+      };
+      if (std::ranges::any_of(wanted, is_same)) continue;
+      return refuse(
+          "column {} holds \"{}\", and the schema has {}; a dictionary with [{}] words = {}:... "
+          "says which it is (data.dictionary)",
+          column.name, word, fmt::join(wanted, ", "), column.name, word);
+    }
   }
 
   void note_missing() {
@@ -154,30 +200,131 @@ class Decider {
     return fmt::format("{}", fmt::join(ways, ", "));
   }
 
-  // Refuses a column of numbers in formats for people.
+  // How the cells of a column are read that are no digits alone.
+  void look_at_numbers(const ColumnProfile& column) {
+    const ColumnForm& form = column.form;
+    const std::string_view kind = form.kind->name();
+    if (kind != "number") {
+      const auto& cells = kind == "date" ? column.dates.dates : column.dates.times;
+      forms_.push_back(fmt::format("{} as {}s{}, such as \"{}\"", column.name, kind,
+                                   form.order == DateOrder::day_first     ? " with the day first"
+                                   : form.order == DateOrder::month_first ? " with the month first"
+                                                                          : "",
+                                   cells.first));
+    } else if (column.forms.limits.count > 0) {
+      forms_.push_back(fmt::format("{} as numbers, {} of them limits such as \"{}\"", column.name,
+                                   with_commas(column.forms.limits.count),
+                                   column.forms.limits.first));
+    } else if (column.forms.formatted.count > 0) {
+      const std::string& cell = column.forms.formatted.first;
+      if (const auto number = form.kind->number(cell, form))
+        forms_.push_back(
+            fmt::format("{} as numbers, such as {:.10g} for \"{}\"", column.name, *number, cell));
+    }
+    note_lone_number(column);
+  }
+
+  void note_forms() {
+    if (!forms_.empty())
+      note("read: {}; data.numbers = plain reads only numbers such as 1234.5",
+           fmt::join(forms_, "; "));
+  }
+
+  // A number such as 999 or -1 that often stands in for a missing one.
+  void note_lone_number(const ColumnProfile& column) {
+    if (const auto lone = lone_number(column))
+      note(
+          "column {}: {:.10g} stands in {} cells, and the other numbers lie between {:.6g} and "
+          "{:.6g}; if it says that the number is missing, data.missing-words = {} says so",
+          column.name, lone->value, with_commas(lone->count), lone->least, lone->most,
+          fmt::join(with_word(fmt::format("{:.10g}", lone->value)), ","));
+  }
+
+  std::vector<std::string> with_word(std::string word) const {
+    std::vector<std::string> words = options_.missing_words;
+    words.push_back(std::move(word));
+    return words;
+  }
+
+  // Words that differ in case and blanks alone.
+  void look_at_spellings(const ColumnProfile& column) {
+    std::map<std::string, std::string> seen;
+    if (column.values.size() > kWordsLimit || column.form.kind->name() == "boolean") return;
+    const std::set<std::string> words(column.values.begin(), column.values.end());
+    for (const std::string& word : words)
+      if (const auto [at, is_new] = seen.emplace(folded(word), word); !is_new)
+        return note(
+            "column {} has \"{}\" and \"{}\", which count as two words; data.words-case = fold "
+            "makes them one",
+            column.name, at->second, word);
+  }
+
+  // Refuses cells that are no numbers, or several numbers, in a column of numbers.
   bool refuse_format(const ColumnProfile& column) {
-    const auto are_all = [&](const CellCount& cells) {
-      return cells.count > 0 && cells.count == column.words.count;
+    const NumberForms& forms = column.forms;
+    const auto are_all = [&](std::size_t cells) {
+      return cells > 0 && cells == column.words.count + column.numbers.count;
     };
-    if (are_all(column.grouped))
-      refuse("column {}: line {} holds \"{}\"; write numbers without thousands separators{}",
-             column.name, column.grouped.line, column.grouped.first,
-             profile_.has_decimal_comma || column.has_clear_groups
-                 ? ""
-                 : "; if it is a decimal comma, data.decimal = comma reads it");
-    else if (are_all(column.decimal_commas))
+    if (forms.comma.count > 0 && are_all(forms.amounts.count) &&
+        column.form.content() == Content::words)
       refuse(
-          "column {}: line {} holds \"{}\"; write numbers with a decimal point, or in "
-          "the whole file with a comma (data.decimal = comma)",
-          column.name, column.decimal_commas.line, column.decimal_commas.first);
+          "column {}: line {} holds \"{}\"{}; write numbers with a decimal point, or in the whole "
+          "file with a comma (data.decimal = comma)",
+          column.name, forms.comma.line, forms.comma.first,
+          forms.point.count == 0
+              ? ""
+              : fmt::format(", and line {} \"{}\"", forms.point.line, forms.point.first));
+    else if (forms.comma_or_groups.count > 0 && are_all(forms.amounts.count) &&
+             column.form.content() == Content::words)
+      refuse(
+          "column {}: line {} holds \"{}\", which may be a number above a thousand "
+          "(data.decimal = point) or one with a decimal comma (data.decimal = comma); name one",
+          column.name, forms.comma_or_groups.line, forms.comma_or_groups.first);
+    else if (column.is_amount() && forms.units.size() > 1 &&
+             column.form.content() == Content::words)
+      refuse_units(column);
     else if (column.is_amount())
       refuse(
-          "column {}: line {} holds \"{}\", and {} of its {} cells are numbers; write NA where a "
-          "number is missing",
+          "column {}: line {} holds \"{}\", and {} of its {} cells are {}s; write NA where one "
+          "is missing",
           column.name, column.words.line, column.words.first, with_commas(column.numbers.count),
-          with_commas(column.present()));
+          with_commas(column.present()),
+          column.form.has_numbers() ? column.form.kind->name() : "number");
     else
       return false;
+    return true;
+  }
+
+  void refuse_units(const ColumnProfile& column) {
+    std::vector<std::string> cells;
+    for (const auto& [unit, count] : column.forms.units)
+      cells.push_back(fmt::format("\"{}\" in line {}", count.first, count.line));
+    refuse("column {} holds numbers of several units: {}; write all in one", column.name,
+           fmt::join(cells, ", "));
+  }
+
+  // Refuses dates whose order no cell proves, or that cells contradict.
+  bool refuse_dates(const ColumnProfile& column) {
+    const DateForms& dates = column.dates;
+    const std::size_t cells = dates.dates.count + dates.times.count;
+    if (static_cast<double>(cells) < kMostly * static_cast<double>(column.present())) return false;
+    const CellCount& day = dates.day_first;
+    const CellCount& month = dates.month_first;
+    if (day.count > 0 && month.count > 0)
+      suspect(column,
+              "column {} holds dates with the day first (\"{}\" in line {}) and with the month "
+              "first (\"{}\" in line {}); write all as 2013-01-31",
+              column.name, day.first, day.line, month.first, month.line);
+    else if (dates.ambiguous.count > 0)
+      suspect(column,
+              "column {} holds dates such as \"{}\" in line {}, and none tells whether day or "
+              "month comes first; write them as 2013-01-31",
+              column.name, dates.ambiguous.first, dates.ambiguous.line);
+    else
+      suspect(column,
+              "column {} holds dates or times (\"{}\"); put what matters of them, such as the hour "
+              "or the weekday, into columns of numbers",
+              column.name, dates.dates.count > 0 ? dates.dates.first : dates.times.first);
     return true;
   }
 
@@ -186,14 +333,9 @@ class Decider {
     const double most = std::max(static_cast<double>(kWordsUnsuspected),
                                  kMostlyWords * static_cast<double>(column.present()));
     const std::size_t different = column.values.size();
-    if (static_cast<double>(column.times.count) >= kMostly * static_cast<double>(column.present()))
-      suspect(column,
-              "column {} holds dates or times (\"{}\"); put what matters of them, such as the hour "
-              "or the weekday, into columns of numbers",
-              column.name, column.times.first);
-    else if (refuse_format(column))
-      return;
-    else if (!hashes && (different > kWordsLimit || static_cast<double>(different) > most))
+    if (column.form.content() == Content::words && refuse_dates(column)) return;
+    if (refuse_format(column)) return;
+    if (!hashes && (different > kWordsLimit || static_cast<double>(different) > most))
       suspect(column,
               "column {} holds {}{} different words in {} rows, such as \"{}\": ids or free text, "
               "which no node can learn from another's; data.words = hash:8 takes them regardless",
@@ -203,13 +345,14 @@ class Decider {
     else if (column.longest_bytes > kWordBytesLimit)
       suspect(column, "column {} holds texts of up to {} bytes, expected words of at most {}",
               column.name, with_commas(column.longest_bytes), kWordBytesLimit);
-    else if (column.numbers.count > 0)
+    else if (column.numbers.count > 0 && column.form.kind->name() == "words")
       note("column {} is taken for words: line {} holds \"{}\"", column.name, column.words.line,
            column.words.first);
   }
 
   void decide_target(const ColumnProfile& column) {
     decision_.layout.classifies = classifies(column);
+    decision_.layout.target_form = column.form;
     if (column.present() == 0) return refuse("target {}: every cell is missing", column.name);
     if (column.missing.count > 0 && options_.missing != Missing::error)
       note("{} of {} rows have no {} ({}) and are left out", with_commas(column.missing.count),
@@ -266,7 +409,7 @@ class Decider {
   const DataOptions& options_;
   CsvDecision decision_;
   std::vector<std::string> suspects_;  // columns
-  std::vector<std::string> missing_numbers_, missing_words_, constant_;
+  std::vector<std::string> missing_numbers_, missing_words_, constant_, forms_;
 };
 
 }  // namespace

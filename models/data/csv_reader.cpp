@@ -13,7 +13,7 @@ CsvReader::CsvReader(std::string path, std::string_view text, char separator)
   if (rest_.starts_with(kMark)) rest_.remove_prefix(kMark.size());
 }
 
-Result<bool> CsvReader::next(std::vector<std::string>& fields) {
+Result<bool> CsvReader::next(std::vector<Cell>& fields) {
   while (rest_.starts_with('\n') || rest_.starts_with("\r\n")) {
     take_line(rest_);
     ++next_line_;
@@ -35,14 +35,15 @@ Result<bool> CsvReader::next(std::vector<std::string>& fields) {
   return true;
 }
 
-Result<void> CsvReader::take_field(std::string& field) {
-  if (rest_.starts_with('"')) return take_quoted(field);
+Result<void> CsvReader::take_field(Cell& field) {
+  field.is_quoted = rest_.starts_with('"');
+  if (field.is_quoted) return take_quoted(field.text);
   // find_first_of() would call a function for every character.
   const auto end = std::ranges::find_if(
       rest_, [this](char character) { return character == separator_ || character == '\n'; });
   const std::string_view plain = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
   rest_.remove_prefix(plain.size());
-  field = trim(plain);
+  field.text = trim(plain);
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "models/data/cell.h"
 
 namespace starling::models {
 
@@ -18,13 +19,13 @@ class CsvReader {
   CsvReader(std::string path, std::string_view text, char separator = ',');
 
   // Puts the next record into `fields`, blanks around plain fields taken off; false at the end.
-  Result<bool> next(std::vector<std::string>& fields);
+  Result<bool> next(std::vector<Cell>& fields);
   // The first line of the last record; from 1.
   std::size_t line() const { return line_; }
   const std::string& path() const { return path_; }
 
  private:
-  Result<void> take_field(std::string& field);
+  Result<void> take_field(Cell& field);
   Result<void> take_quoted(std::string& field);
 
   std::string path_;

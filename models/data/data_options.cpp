@@ -20,6 +20,8 @@ constexpr std::array<std::string_view, 4> kPartitions{"iid", "by-label", "dirich
 constexpr std::array<std::string_view, 3> kTasks{"auto", "regression", "classification"};
 constexpr std::array<std::string_view, 3> kMissings{"impute", "drop", "error"};
 constexpr std::array<std::string_view, 3> kDecimals{"auto", "point", "comma"};
+constexpr std::array<std::string_view, 2> kNumbers{"read", "plain"};
+constexpr std::array<std::string_view, 2> kWordsCases{"keep", "fold"};
 constexpr std::array<std::string_view, 4> kSeparators{"auto", "comma", "semicolon", "tab"};
 constexpr std::array<char, 4> kSeparatorSigns{0, ',', ';', '\t'};
 constexpr std::array<std::string_view, 3> kWeights{"nodes", "samples", "steps"};
@@ -70,6 +72,41 @@ Result<unsigned> parse_words(std::string_view text) {
 
 std::string print_words(unsigned bits) {
   return bits == 0 ? "share" : fmt::format("hash:{}", bits);
+}
+
+// Words between commas, of which one may be empty.
+Result<std::vector<std::string>> parse_missing_words(std::string_view text) {
+  std::vector<std::string> words;
+  if (text.empty() || text.starts_with(',')) words.emplace_back();
+  for (const std::string& word : split(text, ',')) {
+    if (trim(word).empty()) continue;
+    words.emplace_back(trim(word));
+    if (words.back().size() > kMissingWordBytesLimit)
+      return fail("expected words of at most {} bytes between commas", kMissingWordBytesLimit);
+  }
+  if (words.size() > kMissingWordsMost) return fail("expected at most {} words", kMissingWordsMost);
+  return words;
+}
+
+std::string print_missing_words(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
+// Loads the schema, and looks whether the dictionary can be read: of `up`, each node has its own.
+void load_names(DataOptions& options, Reader& reader) {
+  const std::string& dictionary = options.dictionary_path;
+  if (!dictionary.empty() && dictionary.find("{i}") == std::string::npos)
+    if (const auto found = read_dictionary(dictionary); !found)
+      reader.mistake("data.dictionary", found.error().text);
+  if (options.schema_path.empty()) return;
+  auto schema = read_schema(options.schema_path);
+  if (!schema) return reader.mistake("data.schema", schema.error().text);
+  options.schema = std::make_shared<const TableSchema>(*std::move(schema));
+  if (options.target.empty()) options.target = options.schema->target;
+  if (options.target != options.schema->target)
+    reader.mistake("data.target", fmt::format("the schema predicts {}", options.schema->target));
+  if (options.task == Task::automatic)
+    options.task = options.schema->classifies ? Task::classification : Task::regression;
 }
 
 // Checks keys against each other.
@@ -128,16 +165,36 @@ void bind_table(Bindings<DataOptions>& all) {
   using enum Scope;
   all.bind("data.target", &DataOptions::target, Text{}, agreed,
            "The column a csv predicts; the other columns are features.")
+      .bind(
+          "data.schema", &DataOptions::schema_path, Text{}, agreed,
+          "File with names, kinds, words and units of the columns of all sites, as `starling data "
+          "--write-schema` writes it; it sets data.target and data.task. Columns beyond it are "
+          "not read.")
+      .agrees_on([](const DataOptions& options) -> std::optional<std::string> {
+        return options.schema ? fmt::format("{:016x}", options.schema->hash) : "none";
+      })
+      .bind("data.dictionary", &DataOptions::dictionary_path, Text{}, own,
+            "File that says how this site calls and writes the columns of the schema, or of a "
+            "model: from, words, scale, missing; `starling data --write-dictionary` proposes one.")
       .bind("data.task", &DataOptions::task, OneOf{kTasks}, agreed,
             "What a csv's target is: regression (amounts), classification (classes), or auto: "
             "classes if it holds words, or whole numbers of few different values.")
       .bind("data.ignore", &DataOptions::ignore, Text{}, own,
-            "Columns of a csv that are left out, such as ids and dates.")
+            "Columns of a csv that are left out, such as ids.")
       .bind("data.missing", &DataOptions::missing, OneOf{kMissings}, agreed,
-            "What becomes of a row of a csv with a missing cell (empty, NA, N/A, nan, NULL, ? or "
-            "-, and a rare word in a column of numbers): impute (the mean of all nodes' rows for a "
+            "What becomes of a row of a csv with a missing cell (see data.missing-words; also "
+            "a rare word in a column of numbers): impute (the mean of all nodes' rows for a "
             "number, a category of its own for a "
             "word), drop the row, or error. Rows without a target are left out.")
+      .bind(
+          "data.missing-words", &DataOptions::missing_words,
+          Written{parse_missing_words, print_missing_words}, own,
+          "What says in a csv that a value is missing, in any case, between commas; a first comma "
+          "names the empty cell. In a column of words, what stands in quotes is a word. A model "
+          "remembers them.")
+      .bind("data.words-case", &DataOptions::words_case, OneOf{kWordsCases}, agreed,
+            "Words of a csv that differ in case and blanks alone: keep (they are different words) "
+            "or fold (they are one, in small letters).")
       .bind("data.words", &DataOptions::hash_bits, Written{parse_words, print_words}, agreed,
             "How the words of a csv become features: share (one feature for each word of a "
             "column; every node learns the words, and the model's file holds them) or hash:BITS "
@@ -158,6 +215,13 @@ void bind_table(Bindings<DataOptions>& all) {
       .bind("data.decimal", &DataOptions::decimal, OneOf{kDecimals}, own,
             "What a csv's numbers have before their fraction: point, comma (3,14), or auto: comma "
             "where a column of numbers has such cells and none with a point. A model remembers it.")
+      .bind("data.numbers", &DataOptions::numbers, OneOf{kNumbers}, own,
+            "Which cells of a csv are numbers: read (1,234.50, 1.234,50, $12, 12 %, <0.05 and "
+            "1.2 mg/dl, where all of a column can be read so; and dates as days, with month, "
+            "weekday and hour) or plain (1234.5 alone).")
+      .bind("data.encoding", &DataOptions::encoding, Text{}, own,
+            "Encoding of a csv by its name in iconv(3), such as latin1 or cp1252; auto: UTF-8, or "
+            "UTF-16 by its byte order mark.")
       .bind("data.header", &DataOptions::has_header, kFlag, own,
             "Whether the first line of a csv names the columns; if not, they are named 1, 2, ...")
       .bind("data.weight", &DataOptions::weight, OneOf{kWeights}, agreed,
@@ -235,6 +299,7 @@ void describe_data(Schema& schema) {
 DataOptions read_data_options(Reader& reader) {
   DataOptions options;
   bindings().read(reader, options);
+  load_names(options, reader);
   if (!options.target.empty() && reader.is_default("data.source")) options.source = Source::csv;
   check_together(options, reader);
   return options;

@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/settings.h"
+#include "models/data/cell.h"
+#include "models/data/table_schema.h"
 
 namespace starling::models {
 
@@ -48,12 +51,19 @@ enum class Task { automatic, regression, classification };
 // What a table's numbers have before their fraction; automatic: by the cells.
 enum class Decimal { automatic, point, comma };
 
+// Which cells of a table are numbers: in any form that people write, and dates; or digits alone.
+enum class Numbers { read, plain };
+
+// Whether words that differ in case and blanks alone are one.
+enum class WordsCase { keep, fold };
+
 // How to treat a row with a missing cell.
 enum class Missing { impute, drop, error };
 
 // The global loss is the mean over these.
 enum class Weight { nodes, samples, steps };
 
+inline constexpr std::size_t kMissingWordsMost = 64, kMissingWordBytesLimit = 40;
 inline constexpr unsigned kHashBitsLimit = 16;
 
 struct DataOptions {
@@ -61,11 +71,17 @@ struct DataOptions {
   std::string path = {};
   std::string test_path = {};
   std::string target = {};
-  std::vector<std::string> ignore = {};  // columns of a table that are left out
+  std::string schema_path = {}, dictionary_path = {};
+  std::shared_ptr<const TableSchema> schema = {};  // of schema_path; null: none
+  std::vector<std::string> ignore = {};            // columns of a table that are left out
   Task task = Task::automatic;
   Missing missing = Missing::impute;
   char separator = 0;  // of a table; 0: found in its first line
   Decimal decimal = Decimal::automatic;
+  Numbers numbers = Numbers::read;
+  std::string encoding = "auto";  // of the file; auto: UTF-8, or UTF-16 by its mark
+  std::vector<std::string> missing_words = default_missing_words();  // in any case
+  WordsCase words_case = WordsCase::keep;
   bool has_header = true;
   unsigned hash_bits =
       0;  // words become one of 2^bits features each, unnamed; 0: named, one a word
@@ -75,6 +91,7 @@ struct DataOptions {
   Partition partition = {};
   ShardChoice shard = {};
   ReferenceOptions reference = {};
+  std::string site = {};  // the node, for others' messages
   std::size_t samples = 10000;
   double holdout = 0.2;
   std::uint64_t seed = 1;

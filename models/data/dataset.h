@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "models/data/columns/column_kind.h"
+
 namespace starling::models {
 
 // Row-major; element (r, c) is values[r * columns + c] * scale. Images stay bytes in memory.
@@ -30,15 +32,15 @@ struct SparseFeatures {
   std::vector<float> value;
 };
 
-// The contents of a column of a table. An empty one has only missing cells, so it may be either.
-enum class ColumnKind { empty, numbers, words };
-
-// Columns of numbers and columns of words, raw: the feature map turns them into features.
+// Columns of numbers and columns of words, raw: the feature map turns them into features. Each is a
+// part of a column of the file.
 struct TableFeatures {
   struct Column {
     std::string name;
-    ColumnKind kind = ColumnKind::numbers;
+    Content content = Content::numbers;
     std::size_t slot = 0;  // its place among the columns of words, or among all others
+    std::string of = {};   // the file's column, of a part that is not its first one
+    ColumnForm form = {};  // of the file's column
   };
   std::vector<Column> columns;  // in the order of the file
   std::vector<std::vector<std::string>>
@@ -49,6 +51,9 @@ struct TableFeatures {
   std::string target;                     // the name of the column that is predicted
   bool decimal_comma = false;             // the files have 3,14
   std::vector<std::string> missing = {};  // words that stand for a missing number; ascending
+  std::vector<std::string> missing_cells = {};  // what is missing in any column
+  bool folds_case = false;                      // see TableLayout
+  ColumnForm target_form = {};                  // of amounts
 };
 
 // Of rows that are images: channel c of the pixel at (y, x) is column (y * width + x) * channels +

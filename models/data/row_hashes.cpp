@@ -42,8 +42,8 @@ std::vector<std::uint64_t> row_hashes(const Dataset& set) {
   for (std::size_t row = 0; row < set.rows; ++row) {
     std::uint64_t sum = mix64(hash_of_target(set, row));
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      const auto& [name, kind, slot] = table.columns[c];
-      const std::uint64_t cell = kind == ColumnKind::words
+      const std::size_t slot = table.columns[c].slot;
+      const std::uint64_t cell = table.columns[c].content == Content::words
                                      ? words[slot][table.codes[row * table.words.size() + slot]]
                                      : hash_of(table.numbers[row * table.number_columns + slot]);
       sum += mix64(names[c] ^ mix64(cell));

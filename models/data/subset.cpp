@@ -54,7 +54,10 @@ TableFeatures take_rows(const TableFeatures& table, RowSpan rows, std::size_t) {
           .codes = rows_of(table.codes, rows, table.words.size()),
           .target = table.target,
           .decimal_comma = table.decimal_comma,
-          .missing = table.missing};
+          .missing = table.missing,
+          .missing_cells = table.missing_cells,
+          .folds_case = table.folds_case,
+          .target_form = table.target_form};
 }
 
 }  // namespace

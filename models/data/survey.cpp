@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "models/data/columns/truth.h"
 #include "models/data/csv.h"
 #include "models/data/plausible.h"
 
@@ -18,23 +19,62 @@ void merge_words(std::vector<std::string>& words, const std::vector<std::string>
   words = std::move(both);
 }
 
-// "numbers (mean 3.5)" or "words (red, …)"
+// "numbers (mean 3.5)" or "words (such as \"red\")"
 std::string describe(const ColumnSurvey& column) {
-  if (column.kind == ColumnKind::numbers)
-    return fmt::format("numbers (mean {:.4g})", column.moments.mean);
+  const ColumnKind* const kind = column.form.kind;
+  if (column.content == Content::numbers)
+    return fmt::format("{} (mean {})", kind ? fmt::format("{}s", kind->name()) : "numbers",
+                       kind && column.moments.count > 0
+                           ? kind->show(column.moments.mean)
+                           : fmt::format("{:.4g}", column.moments.mean));
   const auto word = std::ranges::find_if(column.words, [](const auto& w) { return !w.empty(); });
   return word == column.words.end()
-             ? std::string(name_of({"nothing", "numbers", "words"}, column.kind))
+             ? std::string(column.content == Content::words ? "words" : "nothing")
              : fmt::format("words (such as \"{}\")", word->substr(0, 40));
 }
 
-Result<void> merge_column(ColumnSurvey& sum, const ColumnSurvey& other) {
-  if (sum.kind == ColumnKind::empty) sum.kind = other.kind;
-  if (other.kind != ColumnKind::empty && other.kind != sum.kind)
+// "at node-1", or what to say of a node that is not known.
+std::string at(const Survey& survey, std::string_view otherwise) {
+  return survey.site.empty() ? std::string(otherwise) : "at " + survey.site;
+}
+
+bool is_truth(const std::string& word) {
+  return word.empty() || truth_of(word).has_value();
+}
+
+// Numbers 1 and 0 as words for true and false.
+void take_for_words(ColumnSurvey& column) {
+  if (column.content != Content::numbers) return;
+  column.content = Content::words;
+  column.words = {"0", "1"};
+  column.moments = {};
+}
+
+bool have_one_kind(const ColumnSurvey& a, const ColumnSurvey& b) {
+  const bool are_known = a.form.kind && b.form.kind && a.content == Content::numbers;
+  return a.content == b.content && (!are_known || a.form.kind == b.form.kind);
+}
+
+Result<void> merge_column(ColumnSurvey& sum, ColumnSurvey other, const Survey& first,
+                          const Survey& second) {
+  if (other.content == Content::empty) return {};
+  if (sum.content == Content::empty) {
+    sum = std::move(other);
+    return {};
+  }
+  if (sum.content != other.content && sum.is_boolean() && other.is_boolean()) {
+    take_for_words(sum);
+    take_for_words(other);
+  }
+  if (!have_one_kind(sum, other))
     return fail(
-        "column {} holds {} at one node and {} at another; make them alike, or leave it "
-        "out with data.ignore = {} everywhere",
-        sum.name, describe(sum), describe(other), sum.name);
+        "column {} holds {} {} and {} {}; make them alike, or leave it out with data.ignore = {} "
+        "everywhere",
+        sum.name, describe(sum), at(first, "at one node"), describe(other),
+        at(second, "at another"), sum.name);
+  if (!sum.form.unit.empty() && !other.form.unit.empty() && sum.form.unit != other.form.unit)
+    return fail("column {} is in {} {} and in {} {}; write both in one unit", sum.name,
+                sum.form.unit, at(first, "at one node"), other.form.unit, at(second, "at another"));
   sum.moments.merge(other.moments);
   merge_words(sum.words, other.words);
   if (sum.words.size() > kWordsLimit)
@@ -43,15 +83,61 @@ Result<void> merge_column(ColumnSurvey& sum, const ColumnSurvey& other) {
   return {};
 }
 
+// The pair in which the first of these lists has no and yes.
+std::pair<std::string, std::string> spelling(
+    const std::vector<const std::vector<std::string>*>& all) {
+  for (const std::vector<std::string>* const words : all) {
+    std::vector<std::string> told;
+    std::ranges::copy_if(*words, std::back_inserter(told),
+                         [](const auto& w) { return !w.empty(); });
+    if (told.size() == 2 && truth_of(told[0]).value_or(false) != truth_of(told[1]).value_or(false))
+      return truth_of(told[0]).value_or(false) ? std::pair(told[1], told[0])
+                                               : std::pair(told[0], told[1]);
+  }
+  return {"no", "yes"};
+}
+
+// Several spellings of true and false become one of each.
+void fold_truths(std::vector<std::string>& words,
+                 const std::vector<const std::vector<std::string>*>& of_founders) {
+  std::size_t yes = 0, no = 0;
+  for (const std::string& word : words) {
+    if (word.empty()) continue;
+    const auto truth = truth_of(word);
+    if (!truth) return;
+    ++(*truth ? yes : no);
+  }
+  if (yes <= 1 && no <= 1) return;
+  const auto [spelled_no, spelled_yes] = spelling(of_founders);
+  std::vector<std::string> folded{spelled_no, spelled_yes};
+  if (words.front().empty()) folded.emplace_back();
+  std::ranges::sort(folded);
+  words = std::move(folded);
+}
+
+void fold_truths(Survey& sum, std::span<const Survey> surveys) {
+  std::vector<const std::vector<std::string>*> classes;
+  for (const Survey& survey : surveys) classes.push_back(&survey.classes);
+  fold_truths(sum.classes, classes);
+  for (ColumnSurvey& column : sum.columns) {
+    std::vector<const std::vector<std::string>*> words;
+    for (const Survey& survey : surveys)
+      if (const ColumnSurvey* const found = survey.find(column.name))
+        words.push_back(&found->words);
+    if (column.content == Content::words) fold_truths(column.words, words);
+  }
+}
+
 Result<void> merge_target(Survey& sum, const Survey& other) {
   if (sum.target != other.target)
-    return fail("one node predicts {}, another {}; expected one data.target", sum.target,
-                other.target);
+    return fail("{} is predicted {}, and {} {}; expected one data.target", sum.target,
+                at(sum, "at one node"), other.target, at(other, "at another"));
   if (sum.classifies != other.classifies)
     return fail(
-        "target {} holds classes at one node and amounts at another; set data.task = "
-        "classification or regression at all of them",
-        sum.target);
+        "target {} holds {} {} and {} {}; set data.task = classification or regression at all of "
+        "them",
+        sum.target, sum.classifies ? "classes" : "amounts", at(sum, "at one node"),
+        other.classifies ? "classes" : "amounts", at(other, "at another"));
   sum.amounts.merge(other.amounts);
   merge_words(sum.classes, other.classes);
   if (sum.classes.size() > kClassesLimit)
@@ -60,29 +146,56 @@ Result<void> merge_target(Survey& sum, const Survey& other) {
   return {};
 }
 
+// A part that only some columns have, such as that of limits, may be absent.
+Result<void> merge_columns(Survey& sum, const Survey& other) {
+  const auto absent = [](const ColumnSurvey& column, const Survey& has, const Survey& lacks) {
+    return fail(
+        "column {} is in the table {} and not in that {}; add it, or leave it out with "
+        "data.ignore = {} where it is",
+        column.name, at(has, "of one node"), at(lacks, "of another"), column.name);
+  };
+  for (ColumnSurvey& column : sum.columns) {
+    const ColumnSurvey* const found = other.find(column.name);
+    if (!found && column.of.empty()) return absent(column, sum, other);
+    if (found) TRY_DO(merge_column(column, *found, sum, other));
+  }
+  for (const ColumnSurvey& column : other.columns) {
+    if (sum.find(column.name)) continue;
+    if (column.of.empty()) return absent(column, other, sum);
+    const auto is_before = [&](const ColumnSurvey& one) {
+      return one.name == column.of || one.of == column.of;
+    };
+    const auto last = std::ranges::find_if(sum.columns.rbegin(), sum.columns.rend(), is_before);
+    sum.columns.insert(last.base(), column);
+  }
+  return {};
+}
+
 Result<void> merge_into(Survey& sum, const Survey& other) {
   if (sum.hash_bits != other.hash_bits)
     return fail("one node has data.words = {}, another {}; expected one for all",
                 sum.hash_bits == 0 ? "share" : fmt::format("hash:{}", sum.hash_bits),
                 other.hash_bits == 0 ? "share" : fmt::format("hash:{}", other.hash_bits));
-  const auto absent = [](const ColumnSurvey& column) {
-    return fail(
-        "column {} is in the table of one node and not in that of another; add it, or "
-        "leave it out with data.ignore = {} everywhere",
-        column.name, column.name);
-  };
-  for (const ColumnSurvey& column : other.columns)
-    if (!sum.find(column.name)) return absent(column);
-  for (ColumnSurvey& column : sum.columns) {
-    const ColumnSurvey* const found = other.find(column.name);
-    if (!found) return absent(column);
-    TRY_DO(merge_column(column, *found));
-  }
+  TRY_DO(merge_columns(sum, other));
   TRY_DO(merge_target(sum, other));
   sum.rows += other.rows;
   sum.decimal_comma = sum.decimal_comma || other.decimal_comma;
   merge_words(sum.missing, other.missing);
+  merge_words(sum.missing_cells, other.missing_cells);
   return {};
+}
+
+// Founders of several classes each that share none write them differently.
+Result<void> check_shared_class(const Survey& sum, std::span<const Survey> surveys) {
+  std::size_t told = 0;
+  for (const Survey& survey : surveys) {
+    if (survey.classes.size() < 2 || survey.dealt) return {};
+    told += survey.classes.size();
+  }
+  if (surveys.size() < 2 || sum.classes.size() < told) return {};
+  return fail("target {} is {} {} and {} {}: no class is at two nodes; write them alike",
+              sum.target, fmt::join(surveys[0].classes, ", "), at(surveys[0], "at one node"),
+              fmt::join(surveys[1].classes, ", "), at(surveys[1], "at another"));
 }
 
 // Surveys without a dealt file are of nodes of an earlier version.
@@ -166,9 +279,30 @@ bool lost_nothing(const Survey& plausible, const Survey& told) {
 
 }  // namespace
 
+bool ColumnSurvey::is_boolean() const {
+  if (content == Content::words) return !words.empty() && std::ranges::all_of(words, is_truth);
+  // Numbers x of which the sum of x (x - 1) is 0.
+  constexpr double kRounding = 1e-9;
+  const double binary = moments.count * moments.mean * (1 - moments.mean);
+  return content == Content::numbers && moments.count > 0 &&
+         std::abs(moments.squares - binary) <= kRounding * moments.count;
+}
+
 const ColumnSurvey* Survey::find(std::string_view name) const {
   const auto found = std::ranges::find(columns, name, &ColumnSurvey::name);
   return found == columns.end() ? nullptr : &*found;
+}
+
+std::optional<std::size_t> find_word(const std::vector<std::string>& words,
+                                     const std::string& word) {
+  const auto exact = std::ranges::lower_bound(words, word);
+  if (exact != words.end() && *exact == word)
+    return static_cast<std::size_t>(exact - words.begin());
+  const auto truth = truth_of(word);
+  if (!truth || !std::ranges::all_of(words, is_truth)) return std::nullopt;
+  const auto same = std::ranges::find(words, truth, [](const auto& one) { return truth_of(one); });
+  if (same == words.end()) return std::nullopt;
+  return static_cast<std::size_t>(same - words.begin());
 }
 
 Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits,
@@ -183,14 +317,20 @@ Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsi
   survey.hash_bits = hash_bits;
   survey.decimal_comma = table.decimal_comma;
   if (hash_bits == 0 && suppress_below == 0) survey.missing = table.missing;
-  for (const auto& [name, kind, slot] : table.columns) {
+  survey.missing_cells = table.missing_cells;
+  std::ranges::sort(survey.missing_cells);
+  survey.folds_case = table.folds_case;
+  survey.target_form = table.target_form;
+  for (const TableFeatures::Column& own : table.columns) {
     ColumnSurvey& column = survey.columns.emplace_back();
-    column.name = name;
-    column.kind = kind;
-    if (kind == ColumnKind::words && hash_bits == 0)
-      column.words = chosen(table.words[slot], seen.words[slot], suppress_below);
-    else if (kind == ColumnKind::numbers)
-      column.moments = told(seen.numbers[slot], suppress_below);
+    column.name = own.name;
+    column.content = own.content;
+    column.of = own.of;
+    column.form = own.form;
+    if (own.content == Content::words && hash_bits == 0)
+      column.words = chosen(table.words[own.slot], seen.words[own.slot], suppress_below);
+    else if (own.content == Content::numbers)
+      column.moments = told(seen.numbers[own.slot], suppress_below);
   }
   survey_target(set, rows, suppress_below, survey);
   return survey;
@@ -204,6 +344,9 @@ Result<Survey> merge(std::span<const Survey> of_founders) {
     if (surveys[k].is_fixed && lost_nothing(surveys[k], of_founders[k])) return of_founders[k];
   Survey sum = surveys.front();
   for (const Survey& other : std::span(surveys).subspan(1)) TRY_DO(merge_into(sum, other));
+  fold_truths(sum, surveys);
+  TRY_DO(check_shared_class(sum, surveys));
+  sum.site.clear();
   sum.is_fixed = true;
   if (sum.rows == 0) return fail("no survey has a sample to found the features on");
   TRY_DO(check_size(sum));

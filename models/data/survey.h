@@ -17,11 +17,17 @@
 
 namespace starling::models {
 
+// Of a part of a column of the file.
 struct ColumnSurvey {
   std::string name;
-  ColumnKind kind = ColumnKind::empty;
+  Content content = Content::empty;
   Moments moments;                 // of numbers, without missing ones
   std::vector<std::string> words;  // ascending, "" for a missing one; none when hashed
+  std::string of = {};             // the file's column, of a part that is not its first one
+  ColumnForm form = {};            // of the file's column, at the first founder
+
+  // Whether all its words are true or false, in any spelling, or its numbers are 1 or 0.
+  bool is_boolean() const;
 };
 
 struct Survey {
@@ -34,6 +40,10 @@ struct Survey {
   unsigned hash_bits = 0;                 // see DataOptions
   bool decimal_comma = false;             // a file has 3,14; a model of it reads that too
   std::vector<std::string> missing = {};  // words for a missing number, ascending; none when hashed
+  std::vector<std::string> missing_cells = {};  // what is missing anywhere; ascending
+  bool folds_case = false;                      // see TableLayout
+  ColumnForm target_form = {};                  // of amounts
+  std::string site = {};  // the node that tells it; empty: merged, or not known
   // From an existing model: overrides all other surveys, unless a number of it is implausible
   // beside theirs.
   bool is_fixed = false;
@@ -42,6 +52,11 @@ struct Survey {
 
   const ColumnSurvey* find(std::string_view name) const;
 };
+
+// The place in these words or classes, ascending, of a word, or of the one that says the same of
+// true and false where all of them do.
+std::optional<std::size_t> find_word(const std::vector<std::string>& words,
+                                     const std::string& word);
 
 // The limit of one survey, and of all merged, in the text form.
 inline constexpr std::size_t kSurveyBytesLimit = std::size_t{512} << 10;

@@ -14,7 +14,7 @@ namespace starling::models {
 namespace {
 
 // The second one says which file is dealt out, in two words more.
-constexpr std::string_view kFormat = "starling-survey-3", kDealtFormat = "starling-survey-4";
+constexpr std::string_view kFormat = "starling-survey-5", kDealtFormat = "starling-survey-6";
 
 constexpr std::size_t kHashDigits = 16;
 
@@ -27,6 +27,13 @@ class Writer {
   void put(const std::vector<std::string>& words) {
     put(words.size());
     for (const std::string& word : words) put(std::string_view(word));
+  }
+  void put(const ColumnForm& form) {
+    put(form.kind ? form.kind->name() : std::string_view());
+    put(std::string_view(form.unit));
+    put(static_cast<std::size_t>(form.order));
+    for (const bool flag : {form.decimal_comma, form.has_limits, form.has_times})
+      put(std::size_t{flag});
   }
   void put(const Moments& moments) {
     for (const double number : {moments.count, moments.mean, moments.squares})
@@ -103,6 +110,23 @@ class Taker {
     return result;
   }
 
+  Result<ColumnForm> form() {
+    ColumnForm result;
+    TRY(const std::string_view kind, word());
+    result.kind = column_kind_named(kind);
+    if (!result.kind && !kind.empty())
+      return fail("a survey holds a column of kind \"{}\"", kind.substr(0, 40));
+    TRY(const std::string_view unit, word());
+    result.unit = unit;
+    TRY(const std::size_t order, size(static_cast<std::size_t>(DateOrder::month_first)));
+    result.order = static_cast<DateOrder>(order);
+    for (bool* const flag : {&result.decimal_comma, &result.has_limits, &result.has_times}) {
+      TRY(const std::size_t found, size(1));
+      *flag = found == 1;
+    }
+    return result;
+  }
+
   bool at_end() const { return rest_.empty(); }
 
  private:
@@ -126,10 +150,13 @@ Result<ColumnSurvey> take_column(Taker& taker) {
   TRY(const std::string_view name, taker.word());
   column.name = name;
   TRY(const std::size_t kind, taker.size(2));
-  column.kind = static_cast<ColumnKind>(kind);
-  if (column.kind == ColumnKind::numbers) {
+  column.content = static_cast<Content>(kind);
+  TRY(const std::string_view of, taker.word());
+  column.of = of;
+  TRY(column.form, taker.form());
+  if (column.content == Content::numbers) {
     TRY(column.moments, taker.moments());
-  } else if (column.kind == ColumnKind::words) {
+  } else if (column.content == Content::words) {
     TRY(column.words, taker.ascending(kWordsLimit));
   }
   return column;
@@ -148,16 +175,22 @@ std::string encode(const Survey& survey) {
   writer.put(std::size_t{survey.hash_bits});
   writer.put(std::size_t{survey.decimal_comma});
   writer.put(survey.missing);
+  writer.put(survey.missing_cells);
+  writer.put(std::size_t{survey.folds_case});
+  writer.put(std::string_view(survey.site));
   writer.put(static_cast<std::size_t>(survey.rows));
   writer.put(survey.columns.size());
   for (const ColumnSurvey& column : survey.columns) {
     writer.put(std::string_view(column.name));
-    writer.put(static_cast<std::size_t>(column.kind));
-    if (column.kind == ColumnKind::numbers) writer.put(column.moments);
-    if (column.kind == ColumnKind::words) writer.put(column.words);
+    writer.put(static_cast<std::size_t>(column.content));
+    writer.put(std::string_view(column.of));
+    writer.put(column.form);
+    if (column.content == Content::numbers) writer.put(column.moments);
+    if (column.content == Content::words) writer.put(column.words);
   }
   writer.put(std::string_view(survey.target));
   writer.put(std::size_t{survey.classifies});
+  writer.put(survey.target_form);
   if (survey.classifies)
     writer.put(survey.classes);
   else
@@ -183,6 +216,11 @@ Result<Survey> decode_survey(std::string_view text) {
   TRY(const std::size_t comma, taker.size(1));
   survey.decimal_comma = comma == 1;
   TRY(survey.missing, taker.ascending(kWordsLimit));
+  TRY(survey.missing_cells, taker.ascending(kWordsLimit));
+  TRY(const std::size_t folds, taker.size(1));
+  survey.folds_case = folds == 1;
+  TRY(const std::string_view site, taker.word());
+  survey.site = site;
   TRY(const std::size_t rows, taker.size(kRowsMergedLimit));
   survey.rows = static_cast<double>(rows);
   TRY(const std::size_t columns, taker.size(kTableColumnsLimit));
@@ -197,6 +235,7 @@ Result<Survey> decode_survey(std::string_view text) {
   survey.target = target;
   TRY(const std::size_t classifies, taker.size(1));
   survey.classifies = classifies == 1;
+  TRY(survey.target_form, taker.form());
   if (survey.classifies) {
     TRY(survey.classes, taker.ascending(kClassesLimit));
   } else {

@@ -33,14 +33,23 @@ bool is_within_limits(double number) {
 
 }  // namespace
 
-bool TableLayout::is_missing(const Column& column, const std::string& cell) const {
-  return models::is_missing(cell) ||
-         (column.kind == ColumnKind::numbers && std::ranges::binary_search(missing, cell));
+bool TableLayout::is_missing(const Column& column, const Cell& cell) const {
+  const bool has_words = column.form.content() == Content::words;
+  if (has_words && cell.is_quoted && !cell.text.empty()) return false;
+  return models::is_missing(cell.text, missing_cells) ||
+         (!has_words && std::ranges::binary_search(missing, cell.text));
+}
+
+bool TableLayout::is_target_missing(const Cell& cell) const {
+  const bool is_word =
+      classifies && cell.is_quoted && !cell.text.empty() && !target_form.has_numbers();
+  return !is_word && models::is_missing(cell.text, missing_cells);
 }
 
 TableBuilder::TableBuilder(TableLayout layout) : layout_(std::move(layout)) {
-  const auto is_words = [](const auto& column) { return column.kind == ColumnKind::words; };
-  words_.resize(static_cast<std::size_t>(std::ranges::count_if(layout_.columns, is_words)));
+  for (const TableLayout::Column& column : layout_.columns)
+    for (const PartRow& part : column.form.kind->parts(column.form))
+      if (part.content == Content::words) words_.emplace_back();
 }
 
 Result<std::uint32_t> TableBuilder::code_of(Codes& codes, const std::string& word,
@@ -51,45 +60,73 @@ Result<std::uint32_t> TableBuilder::code_of(Codes& codes, const std::string& wor
   return entry->second;
 }
 
-Result<void> TableBuilder::add(std::span<const std::string> cells, Dataset& set) {
+Result<void> TableBuilder::add(std::span<const Cell> cells, Dataset& set) {
   if (set.rows == 0) set.features = TableFeatures();
   auto& table = std::get<TableFeatures>(set.features);
   std::size_t slot = 0;
-  for (std::size_t c = 0; c < layout_.columns.size(); ++c) {
-    const TableLayout::Column& column = layout_.columns[c];
-    const bool missing = layout_.is_missing(column, cells[c]);
-    if (column.kind == ColumnKind::words) {
-      const auto code = code_of(words_[slot++], missing ? std::string() : cells[c], kWordsLimit);
-      if (!code) return fail("column {}: {}", column.name, code.error().text);
-      table.codes.push_back(*code);
-      continue;
-    }
+  for (std::size_t c = 0; c < layout_.columns.size(); ++c)
+    TRY_DO(add_column(layout_.columns[c], cells[c], slot, table));
+  if (!layout_.target.empty()) TRY_DO(add_target(cells[layout_.columns.size()].text, set));
+  ++set.rows;
+  return {};
+}
+
+Result<void> TableBuilder::add_column(const TableLayout::Column& column, const Cell& cell,
+                                      std::size_t& slot, TableFeatures& table) {
+  const bool missing = layout_.is_missing(column, cell);
+  if (column.form.content() == Content::words) {
+    const std::string word = missing              ? std::string()
+                             : layout_.folds_case ? folded(cell.text)
+                                                  : cell.text;
+    const auto code = code_of(words_[slot++], word, kWordsLimit);
+    if (!code) return fail("column {}: {}", column.name, code.error().text);
+    table.codes.push_back(*code);
+  } else {
     const auto number = missing ? std::optional(std::numeric_limits<double>::quiet_NaN())
-                                : cell_number(cells[c], layout_.decimal_comma);
+                                : column.form.kind->number(cell.text, column.form);
     if (!number)
       return fail(
-          "column {} holds \"{}\", expected a number as in the rows that it was learned from{}",
-          column.name, cells[c].substr(0, 40),
-          has_decimal_comma(cells[c]) ? "; data.decimal = comma reads it"
-                                      : "; write NA where a number is missing");
+          "column {} holds \"{}\", expected a {} as in the rows that it was learned from; "
+          "write NA where it is missing",
+          column.name, cell.text.substr(0, 40),
+          column.form.content() == Content::empty ? "missing cell" : column.form.kind->name());
     if (!missing && !is_within_limits(*number))
       return fail("column {} holds {}, expected numbers from -{} to {}", column.name,
-                  cells[c].substr(0, 40), kTableNumberLimit, kTableNumberLimit);
+                  cell.text.substr(0, 40), kTableNumberLimit, kTableNumberLimit);
     table.numbers.push_back(*number);
   }
-  if (!layout_.target.empty()) TRY_DO(add_target(cells[layout_.columns.size()], set));
-  ++set.rows;
+  return add_parts(column, missing ? std::string_view() : cell.text, slot, table);
+}
+
+Result<void> TableBuilder::add_parts(const TableLayout::Column& column, std::string_view cell,
+                                     std::size_t& slot, TableFeatures& table) {
+  const auto parts = column.form.kind->parts(column.form).subspan(1);
+  if (parts.empty()) return {};
+  values_.assign(parts.size(), {});
+  if (!cell.empty()) column.form.kind->fill(cell, column.form, values_);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (parts[p].content == Content::numbers) {
+      table.numbers.push_back(values_[p].number);
+      continue;
+    }
+    const auto code = code_of(words_[slot++], values_[p].word, kWordsLimit);
+    if (!code) return fail("column {}: {}", column.name, code.error().text);
+    table.codes.push_back(*code);
+  }
   return {};
 }
 
 Result<void> TableBuilder::add_target(const std::string& cell, Dataset& set) {
   if (layout_.classifies) {
-    const auto code = code_of(classes_, class_name(cell, layout_.decimal_comma), kClassesLimit);
+    const std::string name = class_name(cell, layout_.decimal_comma);
+    const auto code = code_of(classes_, layout_.folds_case ? folded(name) : name, kClassesLimit);
     if (!code) return fail("target {}: {}", layout_.target, code.error().text);
     set.labels.push_back(static_cast<std::int32_t>(*code));
     return {};
   }
-  const std::optional<double> number = cell_number(cell, layout_.decimal_comma);
+  const std::optional<double> number =
+      layout_.target_form.kind ? layout_.target_form.kind->number(cell, layout_.target_form)
+                               : cell_number(cell, layout_.decimal_comma);
   if (!number)
     return fail("target {} holds \"{}\", expected a finite number", layout_.target,
                 cell.substr(0, 40));
@@ -112,11 +149,19 @@ void TableBuilder::finish(Dataset& set) const {
   for (std::size_t i = 0; i < table.codes.size(); ++i)
     table.codes[i] = places[i % places.size()][table.codes[i]];
   std::size_t slot = 0;
-  for (const auto& [name, kind] : layout_.columns)
-    table.columns.push_back(
-        {name, kind, kind == ColumnKind::words ? slot++ : table.number_columns++});
+  for (const auto& [name, form] : layout_.columns)
+    for (const PartRow& part : form.kind->parts(form))
+      table.columns.push_back(
+          {.name = part_name(name, part),
+           .content = part.content,
+           .slot = part.content == Content::words ? slot++ : table.number_columns++,
+           .of = part.suffix.empty() ? std::string() : name,
+           .form = form});
   table.decimal_comma = layout_.decimal_comma;
   table.missing = layout_.missing;
+  table.missing_cells = layout_.missing_cells;
+  table.folds_case = layout_.folds_case;
+  table.target_form = layout_.target_form;
   table.target = layout_.target;
   set.columns = layout_.columns.size();
   Sorted classes = sorted(classes_);

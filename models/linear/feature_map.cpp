@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "models/data/columns/truth.h"
 #include "models/linear/kernels.h"
 
 namespace starling::models {
@@ -45,6 +46,36 @@ void gather_sparse(const SparseFeatures& sparse, std::size_t columns,
   }
 }
 
+std::string_view plural(Content content) {
+  return content == Content::words ? "words" : "numbers";
+}
+
+// Whether the cells of the table's column can stand for those of the model's.
+Result<void> check_alike(const TableFeatures::Column& own, const ColumnSurvey& column,
+                         const TableFeatures& table) {
+  if (column.content == Content::empty || own.content == Content::empty) return {};
+  if (own.content != column.content) {
+    const auto is_truth = [](const std::string& word) {
+      return word.empty() || truth_of(word).has_value();
+    };
+    // Numbers other than 1 and 0 count as no word of the model's.
+    const bool is_boolean =
+        column.is_boolean() &&
+        (own.content == Content::numbers || std::ranges::all_of(table.words[own.slot], is_truth));
+    if (is_boolean) return {};
+    return fail("column {} holds {} here, and {} in the model", column.name, plural(own.content),
+                plural(column.content));
+  }
+  if (own.content == Content::numbers && own.form.kind && column.form.kind &&
+      own.form.kind != column.form.kind)
+    return fail("column {} holds {}s here, and {}s in the model", column.name,
+                own.form.kind->name(), column.form.kind->name());
+  if (!own.form.unit.empty() && !column.form.unit.empty() && own.form.unit != column.form.unit)
+    return fail("column {} is in {} here, and in {} in the model; write it in {}", column.name,
+                own.form.unit, column.form.unit, column.form.unit);
+  return {};
+}
+
 }  // namespace
 
 FeatureMap::FeatureMap(const Dataset& set) : width_(set.is_table() ? 0 : set.columns) {}
@@ -63,39 +94,57 @@ Result<FeatureMap> FeatureMap::found(const Dataset& set, const Survey& survey) {
 
 Result<void> FeatureMap::adopt(const ColumnSurvey& column, unsigned hash_bits,
                                const TableFeatures& table) {
-  const auto own = std::ranges::find(table.columns, column.name, &TableFeatures::Column::name);
-  if (own == table.columns.end())
+  const auto found = std::ranges::find(table.columns, column.name, &TableFeatures::Column::name);
+  const TableFeatures::Column* const own = found == table.columns.end() ? nullptr : &*found;
+  if (!own && column.of.empty())
     return fail("the model has a column {}, which this table has not", column.name);
-  const bool is_words = own->kind == ColumnKind::words;
-  if (column.kind != ColumnKind::empty && own->kind != ColumnKind::empty &&
-      is_words != (column.kind == ColumnKind::words))
-    return fail("column {} holds {} here, and {} in the model", column.name,
-                is_words ? "words" : "numbers", is_words ? "numbers" : "words");
-  if (column.kind == ColumnKind::numbers) {
-    const double deviation = column.moments.deviation();
-    numbers_.push_back({.slot = own->slot,
-                        .place = width_++,
-                        .mean = column.moments.mean,
-                        .factor = deviation > 0 ? 1 / deviation : 0});
-  } else if (column.kind == ColumnKind::words) {
-    if (is_words)
-      for (const std::string& word : table.words[own->slot])
-        places_[own->slot].push_back(place_of(column, hash_bits, word));
-    else if (const std::uint32_t place = place_of(column, hash_bits, ""); place != kUnknown)
-      always_.push_back(place);
-    width_ += hash_bits > 0 ? std::size_t{1} << hash_bits : column.words.size();
-  }
+  if (own) TRY_DO(check_alike(*own, column, table));
+  if (column.content == Content::numbers)
+    adopt_numbers(column, table, own);
+  else if (column.content == Content::words && (column.of.empty() || column.words.size() > 1))
+    adopt_words(column, hash_bits, table, own);
   return {};
+}
+
+void FeatureMap::adopt_numbers(const ColumnSurvey& column, const TableFeatures& table,
+                               const TableFeatures::Column* own) {
+  const double deviation = column.moments.deviation();
+  const double mean = column.moments.mean, factor = deviation > 0 ? 1 / deviation : 0;
+  const std::size_t place = width_++;
+  if (!own) {
+    constants_.push_back({.place = place, .value = -mean * factor});
+  } else if (own->content != Content::words) {
+    numbers_.push_back({.slot = own->slot, .place = place, .mean = mean, .factor = factor});
+  } else {
+    Truths& truths = truths_.emplace_back();
+    truths.slot = own->slot;
+    truths.place = place;
+    for (const std::string& word : table.words[own->slot]) {
+      const auto truth = truth_of(word);
+      truths.values.push_back(truth ? ((*truth ? 1 : 0) - mean) * factor : 0);
+    }
+  }
+}
+
+void FeatureMap::adopt_words(const ColumnSurvey& column, unsigned hash_bits,
+                             const TableFeatures& table, const TableFeatures::Column* own) {
+  const auto place = [&](const std::string& word) { return place_of(column, hash_bits, word); };
+  if (own && own->content == Content::words)
+    std::ranges::transform(table.words[own->slot], std::back_inserter(places_[own->slot]), place);
+  else if (own && own->content == Content::numbers)
+    binaries_.push_back(
+        {.slot = own->slot, .no = place("0"), .yes = place("1"), .missing = place("")});
+  else if (const std::uint32_t missing = place(""); missing != kUnknown)
+    constants_.push_back({.place = missing, .value = 1});
+  width_ += hash_bits > 0 ? std::size_t{1} << hash_bits : column.words.size();
 }
 
 std::uint32_t FeatureMap::place_of(const ColumnSurvey& column, unsigned hash_bits,
                                    const std::string& word) const {
   if (hash_bits > 0)
     return static_cast<std::uint32_t>(width_ + word_hash(column.name, word, hash_bits));
-  const auto found = std::ranges::lower_bound(column.words, word);
-  if (found == column.words.end() || *found != word) return kUnknown;
-  return static_cast<std::uint32_t>(width_ +
-                                    static_cast<std::size_t>(found - column.words.begin()));
+  const std::optional<std::size_t> found = find_word(column.words, word);
+  return found ? static_cast<std::uint32_t>(width_ + *found) : kUnknown;
 }
 
 void FeatureMap::adopt_target(const Dataset& set, const Survey& survey) {
@@ -106,9 +155,8 @@ void FeatureMap::adopt_target(const Dataset& set, const Survey& survey) {
     return;
   }
   for (const std::string& name : set.class_names) {
-    const auto found = std::ranges::lower_bound(survey.classes, name);
-    const bool known = found != survey.classes.end() && *found == name;
-    classes_.push_back(known ? static_cast<std::int32_t>(found - survey.classes.begin()) : -1);
+    const std::optional<std::size_t> found = find_word(survey.classes, name);
+    classes_.push_back(found ? static_cast<std::int32_t>(*found) : -1);
   }
 }
 
@@ -122,7 +170,18 @@ void FeatureMap::gather_table(const TableFeatures& table, std::span<const std::u
     for (const Number& number : numbers_)
       if (!std::isnan(own[number.slot]))
         out[number.place] = static_cast<S>((own[number.slot] - number.mean) * number.factor);
-    for (const std::size_t place : always_) out[place] = S{1};
+    for (const Constant& constant : constants_)
+      out[constant.place] = static_cast<S>(constant.value);
+    for (const Binary& binary : binaries_) {
+      const double value = own[binary.slot];
+      const std::uint32_t place = std::isnan(value) ? binary.missing
+                                  : value == 0      ? binary.no
+                                  : value == 1      ? binary.yes
+                                                    : kUnknown;
+      if (place != kUnknown) out[place] = S{1};
+    }
+    for (const Truths& truths : truths_)
+      out[truths.place] = static_cast<S>(truths.values[table.codes[row * words + truths.slot]]);
     for (std::size_t slot = 0; slot < words; ++slot) {
       if (places_[slot].empty()) continue;
       const std::uint32_t place = places_[slot][table.codes[row * words + slot]];

@@ -2,7 +2,9 @@
 // columns in the order of the merged survey,
 //   (number - mean) / deviation           of a column of numbers; 0 for a missing one
 //   1 at the row's own word, 0 elsewhere  of a column of words; all 0 for a word that no founder
-//   saw
+//   saw, and no feature of a part that has one word at all founders
+// Words for true and false are one word in all spellings, and 1 and 0 are two of them where the
+// model has words.
 // If words are hashed, a column of words has 2^bits features, and the word is at its hash. Amounts
 // to predict are scaled like numbers. For every other data set the inputs are the row's own
 // numbers.
@@ -57,9 +59,29 @@ class FeatureMap {
     double factor = 1;  // one over the deviation; 0 for a constant column
   };
 
+  // Words for true and false of a column that has numbers in the model.
+  struct Truths {
+    std::size_t slot = 0, place = 0;
+    std::vector<double> values;  // by the word's code
+  };
+  // Numbers 1 and 0 of a column that has words for them in the model.
+  struct Binary {
+    std::size_t slot = 0;
+    std::uint32_t no = kUnknown, yes = kUnknown, missing = kUnknown;
+  };
+  struct Constant {
+    std::size_t place = 0;
+    double value = 0;
+  };
+
   template <class S>
   void gather_table(const TableFeatures& table, std::span<const std::uint32_t> rows, S* out) const;
   Result<void> adopt(const ColumnSurvey& column, unsigned hash_bits, const TableFeatures& table);
+  // `own` is null for a part that the table's column does not have.
+  void adopt_numbers(const ColumnSurvey& column, const TableFeatures& table,
+                     const TableFeatures::Column* own);
+  void adopt_words(const ColumnSurvey& column, unsigned hash_bits, const TableFeatures& table,
+                   const TableFeatures::Column* own);
   // The feature of a word, in the column that begins at feature width_.
   std::uint32_t place_of(const ColumnSurvey& column, unsigned hash_bits,
                          const std::string& word) const;
@@ -71,7 +93,9 @@ class FeatureMap {
   double target_unit_ = 1;
   std::vector<Number> numbers_;
   std::vector<std::vector<std::uint32_t>> places_;  // by slot; empty for a column left out
-  std::vector<std::size_t> always_;  // features of words that are missing in every row
+  std::vector<Truths> truths_;
+  std::vector<Binary> binaries_;
+  std::vector<Constant> constants_;  // features of words or parts that no row has
   std::vector<std::int32_t> classes_;
 };
 

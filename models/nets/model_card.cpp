@@ -37,12 +37,17 @@ Result<void> check_shape(ModelKind kind, const NetworkShape& shape) {
   return {};
 }
 
-Result<Survey> merge_texts(std::span<const std::string> texts) {
+Result<std::vector<Survey>> decode_surveys(std::span<const std::string> texts) {
   std::vector<Survey> surveys;
   for (const std::string& text : texts) {
     TRY(Survey survey, decode_survey(text));
     surveys.push_back(std::move(survey));
   }
+  return surveys;
+}
+
+Result<Survey> merge_texts(std::span<const std::string> texts) {
+  TRY(const std::vector<Survey> surveys, decode_surveys(texts));
   return merge(surveys);
 }
 

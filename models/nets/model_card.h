@@ -39,7 +39,9 @@ SampleShape input_of(ModelKind kind, const Dataset& set);
 // Whether the layers fit and are of a size that a node may hold; the error names the key.
 Result<void> check_shape(ModelKind kind, const NetworkShape& shape);
 
-// Merges the surveys of all founders, in text form.
+// The surveys of all founders, from their text forms.
+Result<std::vector<Survey>> decode_surveys(std::span<const std::string> surveys);
+// Merges them.
 Result<Survey> merge_texts(std::span<const std::string> surveys);
 
 }  // namespace starling::models

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "models/data/survey_notes.h"
 #include "models/linear/gemm.h"
 
 namespace starling::models {
@@ -53,7 +54,7 @@ std::vector<std::string> founding_notes(const Dataset& train, const Survey& surv
   for (const auto& column : table.columns) {
     if (!survey.find(column.name))
       notes.push_back(fmt::format("column {} is not in the model, and left out", column.name));
-    if (column.kind != ColumnKind::words) continue;
+    if (column.content != Content::words) continue;
     const auto& places = map.places(column.slot);
     if (const auto unknown = std::ranges::count(places, FeatureMap::kUnknown); unknown > 0)
       notes.push_back(fmt::format(
@@ -91,18 +92,21 @@ std::string NetworkObjective<S>::survey() const {
                       : make_survey(share_.train(), share_.rows(), share_.options().hash_bits,
                                     share_.options().suppress_below);
   survey.dealt = dealt_;
+  survey.site = share_.options().site;
   return encode(survey);
 }
 
 template <class S>
 Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
   if (!share_.train().is_table()) return {};
-  TRY(Survey survey, merge_texts(surveys));
+  TRY(const std::vector<Survey> told, decode_surveys(surveys));
+  TRY(Survey survey, merge(told));
   TRY(FeatureMap map, FeatureMap::found(share_.train(), survey));
   TRY_DO(check_founded(model_, survey, map.width()));
   map_ = std::move(map);
   survey_ = std::move(survey);
   notes_ = founding_notes(share_.train(), *survey_, map_);
+  std::ranges::move(differences(told), std::back_inserter(notes_));
   make_network();
   std::vector<bool> left_out;
   for (const std::int32_t label : map_.classes()) left_out.push_back(label < 0);

@@ -46,6 +46,10 @@ std::string model_file(const std::string& name, double parameter) {
   return file(name, daemon::write_model(card, parameters, models::Precision::f64, {}));
 }
 
+std::string schema_file(const std::string& name, const std::string& kind) {
+  return file(name, "[table]\ntarget = y\n[y]\nkind = number\n[x]\nkind = " + kind + "\n");
+}
+
 // A key that becomes agreed belongs here: the test of the table says so.
 std::map<std::string, Other> others() {
   const Keys csv = {{"data.source", "csv"}, {"data.path", "x.csv"}, {"data.target", "y"}};
@@ -87,6 +91,10 @@ std::map<std::string, Other> others() {
       {"data.task", {"regression", {{"model.kind", "linear"}}}},
       {"data.missing", {"drop"}},
       {"data.words", {"hash:8"}},
+      {"data.words-case", {"fold"}},
+      {"data.schema",
+       {schema_file("schema-b", "words"),
+        {{"data.path", "x.csv"}, {"data.schema", schema_file("schema-a", "number")}}}},
       {"data.weight", {"samples"}},
       {"data.partition", {"dirichlet:0.5", {{"optim.algorithm", "ed"}}}},
       {"data.shard", {"0/2", {{"optim.algorithm", "ed"}}}},

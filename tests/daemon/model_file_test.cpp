@@ -26,8 +26,8 @@ models::TrainedModel classifier() {
   models::TrainedModel model;
   models::Survey table;
   table.columns = {
-      {"age", models::ColumnKind::numbers, {.count = 4, .mean = 40 + kThird, .squares = 400}, {}},
-      {"job", models::ColumnKind::words, {}, {"", "clerk", "nurse"}}};
+      {"age", models::Content::numbers, {.count = 4, .mean = 40 + kThird, .squares = 400}, {}},
+      {"job", models::Content::words, {}, {"", "clerk", "nurse"}}};
   table.target = "ill";
   table.classifies = true;
   table.classes = {"no", "yes"};

@@ -39,7 +39,7 @@ void expect_model(std::string_view bytes) {
   if (!predictor->card().table) return;
   models::TableBuilder builder(predictor->layout(false));
   models::Dataset set;
-  const std::vector<std::string> cells(builder.layout().columns.size());
+  const std::vector<models::Cell> cells(builder.layout().columns.size());
   if (!builder.add(cells, set)) return;
   builder.finish(set);
   const auto predictions = predictor->predict(set);

@@ -15,9 +15,8 @@ namespace starling::fuzz {
 inline models::TrainedModel sample_model() {
   models::TrainedModel model;
   models::Survey table;
-  table.columns = {
-      {"age", models::ColumnKind::numbers, {.count = 4, .mean = 40, .squares = 400}, {}},
-      {"job", models::ColumnKind::words, {}, {"", "clerk", "nurse"}}};
+  table.columns = {{"age", models::Content::numbers, {.count = 4, .mean = 40, .squares = 400}, {}},
+                   {"job", models::Content::words, {}, {"", "clerk", "nurse"}}};
   table.target = "ill";
   table.classifies = true;
   table.classes = {"no", "yes"};

@@ -3,6 +3,9 @@
 
 #include "base/utf8.h"
 #include "models/data/cell.h"
+#include "models/data/columns/date_cell.h"
+#include "models/data/columns/number_cell.h"
+#include "models/data/columns/truth.h"
 #include "models/data/csv.h"
 #include "models/data/csv_reader.h"
 #include "models/data/load.h"
@@ -94,16 +97,18 @@ void run_cells(Bytes input) {
   const bool comma = in.flag();
   const char separator = ",;\t"[in.below(3)];
   CsvReader reader("x.csv", text_of(in.rest()), separator);
-  std::vector<std::string> fields;
+  std::vector<Cell> fields;
   for (auto more = reader.next(fields); more && *more; more = reader.next(fields))
-    for (const std::string& cell : fields) {
+    for (const auto& [cell, is_quoted] : fields) {
       if (const auto number = cell_number(cell, comma))
         ENSURE(std::isfinite(*number), "a number is finite");
-      ENSURE(!is_missing(cell) || !cell_number(cell, comma), "a missing cell is no number");
+      ENSURE(!is_missing(cell, default_missing_words()) || !cell_number(cell, comma),
+             "a missing cell is no number");
       const std::string name = class_name(cell, comma);
       ENSURE(class_name(name) == name || comma, "the name of a class is its own name");
-      has_thousands_separators(cell, comma), has_decimal_comma(cell), is_timestamp(cell);
-      is_infinite(cell);
+      if (const auto number = split_number(cell)) value_of(*number, comma);
+      split_date(cell, comma ? DateOrder::day_first : DateOrder::unknown), split_time(cell);
+      is_infinite(cell), truth_of(cell), folded(cell);
     }
 }
 
@@ -177,9 +182,9 @@ void run_survey(Bytes input) {
 
 std::vector<std::string> survey_seeds() {
   Survey survey;
-  survey.columns = {{"age", ColumnKind::numbers, {.count = 4, .mean = 40, .squares = 400}, {}},
-                    {"job", ColumnKind::words, {}, {"", "clerk", "nurse"}},
-                    {"nothing", ColumnKind::empty, {}, {}}};
+  survey.columns = {{"age", Content::numbers, {.count = 4, .mean = 40, .squares = 400}, {}},
+                    {"job", Content::words, {}, {"", "clerk", "nurse"}},
+                    {"nothing", Content::empty, {}, {}}};
   survey.target = "ill";
   survey.classifies = true;
   survey.classes = {"no", "yes"};

@@ -20,9 +20,8 @@ namespace {
 // second is missing.
 Dataset table_of(std::size_t rows) {
   TableFeatures table;
-  table.columns = {{"far", ColumnKind::numbers, 0},
-                   {"word", ColumnKind::words, 0},
-                   {"near", ColumnKind::numbers, 1}};
+  table.columns = {
+      {"far", Content::numbers, 0}, {"word", Content::words, 0}, {"near", Content::numbers, 1}};
   table.words = {{"a", "b", "c", "d"}};
   table.number_columns = 2;
   table.target = std::string("y");  // GCC 12 warns of a plain one
@@ -43,10 +42,10 @@ Dataset table_of(std::size_t rows) {
 // One column of words that predicts a class; both are the names given.
 Dataset classes_of(const std::vector<std::string>& names) {
   TableBuilder builder(
-      {.columns = {{"word", ColumnKind::words}}, .target = "y", .classifies = true});
+      {.columns = {{"word", plain_form(Content::words)}}, .target = "y", .classifies = true});
   Dataset set;
   for (const std::string& name : names) {
-    const std::vector<std::string> cells{name, name};
+    const std::vector<Cell> cells{{name}, {name}};
     REQUIRE(builder.add(cells, set));
   }
   builder.finish(set);
@@ -181,15 +180,15 @@ TEST_CASE("Tables that do not go together are refused by the name of the column"
   };
   CHECK(refusal([](Survey& s) {
           s.columns[0].name = "other";
-        }).starts_with("column other is in the"));
+        }).starts_with("column far is in the table of one node"));
   CHECK(
       refusal([](Survey& s) { s.columns.pop_back(); }).starts_with("column near is in the table"));
   CHECK(refusal([](Survey& s) {
-          s.columns[2] = {"near", ColumnKind::words, {}, {"", "unknown"}};
+          s.columns[2] = {"near", Content::words, {}, {"", "unknown"}};
         }).starts_with("column near holds numbers (mean 0."));
   CHECK(refusal([](Survey& s) { s.target = std::string("z"); }) ==
-        "one node predicts y, another z; expected one data.target");
-  CHECK(refusal([](Survey& s) { s.classifies = true; }).starts_with("target y holds classes at"));
+        "y is predicted at one node, and z at another; expected one data.target");
+  CHECK(refusal([](Survey& s) { s.classifies = true; }).starts_with("target y holds amounts at"));
   CHECK(refusal([](Survey& s) { s.hash_bits = 8; }) ==
         "one node has data.words = share, another hash:8; expected one for all");
   std::vector<Survey> reordered{good, good};
@@ -197,8 +196,8 @@ TEST_CASE("Tables that do not go together are refused by the name of the column"
   CHECK(encode(value_of(merge(reordered))) ==
         encode(value_of(merge(std::vector<Survey>{good, good}))));
   std::vector<Survey> empty{good, good};
-  empty[0].columns[1] = {"word", ColumnKind::empty, {}, {}};
-  CHECK(value_of(merge(empty)).columns[1].kind == ColumnKind::words);
+  empty[0].columns[1] = {"word", Content::empty, {}, {}};
+  CHECK(value_of(merge(empty)).columns[1].content == Content::words);
   CHECK_FALSE(merge({}));
   CHECK_FALSE(merge(std::vector<Survey>{survey_of(set, 0, 0)}));
 }
@@ -218,13 +217,13 @@ TEST_CASE("A survey that is too large to send says what takes the room") {
 
 TEST_CASE("A merged survey holds how any founder writes numbers and missing ones") {
   const auto survey_of_column = [](bool comma, std::vector<std::string> missing) {
-    TableBuilder builder({.columns = {{"a", ColumnKind::numbers}},
+    TableBuilder builder({.columns = {{"a", plain_form(Content::numbers, comma)}},
                           .target = "y",
                           .decimal_comma = comma,
                           .missing = std::move(missing)});
     Dataset set;
     for (const std::string cell : {"1", "k.A."})
-      if (cell == "1" || comma) REQUIRE(builder.add(std::vector<std::string>{cell, "2"}, set));
+      if (cell == "1" || comma) REQUIRE(builder.add(std::vector<Cell>{{cell}, {"2"}}, set));
     builder.finish(set);
     return make_survey(set, range(0, set.rows), 0);
   };
@@ -245,7 +244,7 @@ TEST_CASE("A malformed survey is refused whatever is wrong with it") {
     CHECK_FALSE(decode_survey(good.substr(0, length)));
   CHECK_FALSE(decode_survey(good + "0:"));
   CHECK_FALSE(decode_survey(std::string(kSurveyBytesLimit + 1, '1')));
-  CHECK_FALSE(decode_survey("17:starling-survey-39:999999999"));
+  CHECK_FALSE(decode_survey("17:starling-survey-59:999999999"));
   const auto broken = [&](auto change) {
     Survey survey = survey_of(set, 0, 20);
     change(survey);
@@ -297,7 +296,7 @@ TEST_CASE("What fewer rows have than a node wants to tell is left out of its sur
   CHECK(told(3).classes == std::vector<std::string>{"a"});
   CHECK(told(4).find("age")->moments.count == 4);
   CHECK(told(5).find("age")->moments.count == 0);
-  CHECK(told(5).find("age")->kind == ColumnKind::numbers);
+  CHECK(told(5).find("age")->content == Content::numbers);
   CHECK(told(7).rows == 7);
   CHECK(told(2).missing.empty());
   const Survey nothing = told(8);
@@ -318,12 +317,12 @@ std::pair<Moments, Moments> beside_a_liar(const std::function<void(Moments&)>& l
   std::vector<Survey> surveys;
   for (std::uint32_t k = 0; k < 11; ++k) surveys.push_back(survey_of(set, 100 * k, 100 * (k + 1)));
   const auto of_column = [](const Survey& survey) {
-    return std::ranges::find(survey.columns, ColumnKind::numbers, &ColumnSurvey::kind)->moments;
+    return std::ranges::find(survey.columns, Content::numbers, &ColumnSurvey::content)->moments;
   };
   const Moments honest = of_column(value_of(merge(surveys)));
   Survey& liar = surveys[4];
   liar.is_fixed = has_model;
-  lie(std::ranges::find(liar.columns, ColumnKind::numbers, &ColumnSurvey::kind)->moments);
+  lie(std::ranges::find(liar.columns, Content::numbers, &ColumnSurvey::content)->moments);
   return {of_column(value_of(merge(surveys))), honest};
 }
 

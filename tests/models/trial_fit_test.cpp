@@ -7,17 +7,18 @@
 #include "models/data/table_builder.h"
 
 using namespace starling;
-using models::ColumnKind;
+using models::Content;
 
 namespace {
 
 // One column x from -1 to 1, and y = |x|; `held_out` rows of 200 are not trained on.
 std::shared_ptr<const models::Data> bend(std::size_t held_out) {
-  models::TableBuilder builder({.columns = {{"x", ColumnKind::numbers}}, .target = "y"});
+  models::TableBuilder builder(
+      {.columns = {{"x", models::plain_form(Content::numbers)}}, .target = "y"});
   auto data = std::make_shared<models::Data>();
   for (std::size_t i = 0; i < 200; ++i) {
     const double x = static_cast<double>(i * 7 % 200) / 100 - 1;
-    const std::vector<std::string> cells{fmt::to_string(x), fmt::to_string(std::abs(x))};
+    const std::vector<models::Cell> cells{{fmt::to_string(x)}, {fmt::to_string(std::abs(x))}};
     REQUIRE(builder.add(cells, i < held_out ? data->test : data->train));
   }
   builder.finish(data->train);

@@ -2,6 +2,7 @@
 #include "daemon/cli/offline/commands.h"
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -10,20 +11,24 @@
 #include "daemon/rest/status_json.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/setting_sources.h"
+#include "daemon/setup/sites.h"
+#include "models/data/csv.h"
 #include "models/data/csv_layout.h"
 #include "models/data/csv_profile.h"
-#include "models/data/gz_file.h"
 #include "models/data/load.h"
+#include "models/data/table_schema.h"
 #include "models/trial_fit.h"
 
 namespace starling::daemon {
 namespace {
 
-using models::ColumnKind;
 using models::ColumnProfile;
+using models::Content;
 using ordered = nlohmann::ordered_json;
 
 constexpr std::size_t kWordsShown = 3;
+// Of a wide table the first columns are shown, and further ones that are not only numbers.
+constexpr std::size_t kColumnsFirst = 20, kColumnsShown = 60;
 
 // All that is known of a table.
 struct Look {
@@ -31,7 +36,27 @@ struct Look {
   models::TableProfile profile;
   models::CsvDecision decision;
   std::optional<models::Survey> survey;  // what a node would tell; none for a table that is refused
+  std::vector<std::string> site_notes = {};  // of all files, where each site has its own
+  bool shows_all = false;                    // columns
 };
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  if (!(file << text).flush()) return fail("{}: cannot be written", path);
+  fmt::print(stderr, "wrote {}\n", path);
+  return {};
+}
+
+// Compares the file as it is with the schema.
+Result<void> write_dictionary(const std::string& path, models::DataOptions options) {
+  if (!options.schema)
+    return fail("--write-dictionary compares with a schema: expected --data.schema=FILE");
+  const auto schema = std::exchange(options.schema, nullptr);
+  options.dictionary_path.clear();
+  TRY(const std::string text, models::read_table_text(options, options.path));
+  TRY(const models::TableProfile profile, models::profile_csv(options, options.path, text));
+  return write_file(path, models::proposed_dictionary(*schema, profile));
+}
 
 Result<Look> look(const CommandLine& line) {
   CommandLine given = line;
@@ -40,10 +65,24 @@ Result<Look> look(const CommandLine& line) {
   TRY(const Settings settings, load_settings(schema(), line.value("config"), given.keys));
   Reader reader(settings);
   Look look;
+  look.shows_all = line.has("all");
   look.options = models::read_data_options(reader);
   models::LearnerOptions learner{models::read_model_options(reader), look.options, {}};
   TRY_DO(reader.verdict());
-  TRY(const std::string text, models::read_text(look.options.path));
+  if (has_sites(look.options)) {
+    const std::size_t count = count_sites(look.options);
+    if (count == 0)
+      return fail("{}: there is no {}; {{i}} stands for 0, 1, ...", look.options.path,
+                  site_options(look.options, 0).path);
+    TRY(const Sites sites, look_at_sites(look.options, count));
+    look.site_notes = sites.notes;
+    look.site_notes.insert(look.site_notes.begin(),
+                           fmt::format("{} files {}", count, sites.description));
+    look.options = learner.data = site_options(look.options, 0);
+  }
+  if (const auto path = line.value("write-dictionary"))
+    TRY_DO(write_dictionary(*path, look.options));
+  TRY(const std::string text, models::read_table_text(look.options, look.options.path));
   TRY(look.profile, models::profile_csv(look.options, look.options.path, text));
   look.decision = models::decide_layout(look.profile, look.options);
   if (!look.decision.refusals.empty()) return look;
@@ -71,16 +110,17 @@ std::string role(const Look& look, const ColumnProfile& column) {
   const auto& columns = look.decision.layout.columns;
   const auto found = std::ranges::find(columns, column.name, &models::TableLayout::Column::name);
   if (found == columns.end()) return "left out";
-  if (found->kind == ColumnKind::empty) return "empty";
-  return found->kind == ColumnKind::numbers ? "number" : "words";
+  return std::string(found->form.kind->name());
 }
 
 // "18 to 80, mean 49.1", or "3 words: nurse, clerk, smith"
 std::string holds(const ColumnProfile& column) {
   if (column.present() == 0) return "";
   if (column.words.count == 0)
-    return fmt::format("{:.6g} to {:.6g}, mean {:.4g}", column.least, column.most,
-                       column.moments.mean);
+    return fmt::format("{} to {}, mean {}{}", column.form.kind->show(column.least),
+                       column.form.kind->show(column.most),
+                       column.form.kind->show(column.moments.mean),
+                       column.form.unit.empty() ? "" : " " + column.form.unit);
   std::vector<std::string> words(column.values.begin(), column.values.end());
   std::ranges::sort(words);
   const bool more = words.size() > kWordsShown;
@@ -95,8 +135,8 @@ std::string holds(const ColumnProfile& column) {
 std::vector<std::string> travels(const Look& look) {
   std::vector<std::string> numbers, words, lines;
   for (const models::ColumnSurvey& column : look.survey->columns) {
-    if (column.kind == ColumnKind::numbers) numbers.push_back(column.name);
-    if (column.kind == ColumnKind::words)
+    if (column.content == Content::numbers) numbers.push_back(column.name);
+    if (column.content == Content::words)
       words.push_back(fmt::format("{} ({})", column.name, with_commas(column.words.size())));
   }
   lines.push_back("the names of all columns that are used");
@@ -122,6 +162,16 @@ std::vector<std::string> travels(const Look& look) {
   return lines;
 }
 
+// Of a wide table.
+bool is_shown(const Look& look, std::size_t index, std::size_t shown) {
+  if (look.profile.columns.size() <= kColumnsShown || index < kColumnsFirst) return true;
+  const ColumnProfile& column = look.profile.columns[index];
+  const bool is_notable = column.missing.count > 0 || column.words.count > 0 ||
+                          column.name == look.options.target ||
+                          column.form.kind->name() != "number";
+  return is_notable && (shown < kColumnsShown || column.name == look.options.target);
+}
+
 std::string text_of(const Look& look) {
   std::string text = fmt::format("{}: {} rows, {} columns, separated by {}\n\n", look.profile.path,
                                  with_commas(look.profile.rows), look.profile.columns.size(),
@@ -129,15 +179,24 @@ std::string text_of(const Look& look) {
                                  : look.profile.separator == ';' ? "semicolons"
                                                                  : "tabs");
   Table table({"column", "taken for", ">missing", "holds"});
-  for (const ColumnProfile& column : look.profile.columns)
+  std::size_t shown = 0;
+  for (std::size_t c = 0; c < look.profile.columns.size(); ++c) {
+    const ColumnProfile& column = look.profile.columns[c];
+    if (!look.shows_all && !is_shown(look, c, shown)) continue;
+    ++shown;
     table.add({printable(column.name), role(look, column), with_commas(column.missing.count),
                holds(column)});
+  }
   text += table.text();
+  if (shown < look.profile.columns.size())
+    text += fmt::format("{} more columns of numbers; --all shows them\n",
+                        with_commas(look.profile.columns.size() - shown));
   const auto list = [&](std::string_view title, const std::vector<std::string>& lines) {
     if (!lines.empty()) text += fmt::format("\n{}\n", title);
     for (const std::string& line : lines) text += fmt::format("- {}\n", printable(line));
   };
   list("What becomes of it:", look.decision.notes);
+  list("All sites together:", look.site_notes);
   list("It cannot be trained on as it is:", look.decision.refusals);
   if (look.survey) {
     list(fmt::format("Before training every node learns of these rows ({} bytes):",
@@ -162,6 +221,7 @@ ordered json_of(const Look& look) {
                                    {"words", column.words.count},
                                    {"holds", holds(column)}});
   document["notes"] = look.decision.notes;
+  document["sites"] = look.site_notes;
   document["refusals"] = look.decision.refusals;
   if (look.survey) {
     document["classes"] = look.survey->classes;
@@ -173,14 +233,20 @@ ordered json_of(const Look& look) {
 
 Outcome<int> run_data(const CommandLine& line) {
   TRY(const Look found, look(line));
+  if (const auto path = line.value("write-schema"))
+    TRY_DO(write_file(*path, schema_text(found.profile, found.decision)));
   fmt::print("{}", line.has("json") ? to_text(json_of(found)) + "\n" : text_of(found));
   return found.decision.refusals.empty() ? kExitDone : kExitWrongUsage;
 }
 
-constexpr auto kDataOptions = join({{"config,c", "FILE", "configuration, INI"},
-                                    {"data.target", "COLUMN", "the column that is predicted"},
-                                    {"data.ignore", "A,B", "columns that are left out"}},
-                                   kPrintingJson);
+constexpr auto kDataOptions =
+    join({{"config,c", "FILE", "configuration, INI"},
+          {"data.target", "COLUMN", "the column that is predicted"},
+          {"data.ignore", "A,B", "columns that are left out"},
+          {"all", "", "show all columns of a wide table"},
+          {"write-schema", "FILE", "write what the columns are called"},
+          {"write-dictionary", "FILE", "write how this table differs from data.schema"}},
+         kPrintingJson);
 constexpr std::string_view kDataArguments[] = {"FILE.csv"};
 
 }  // namespace
@@ -195,7 +261,8 @@ other node would learn of it.)",
     .options = kDataOptions,
     .notes = R"(Example:
 
-  starling data patients.csv --data.target=outcome)",
+  starling data patients.csv --data.target=outcome
+  starling data 'site-{i}.csv' --data.target=outcome    all files, as `up` takes them)",
     .exits = "0 it can be trained on, 2 it cannot, or wrong usage.",
     .settings = "data",
     .arguments = kDataArguments,

@@ -52,8 +52,11 @@ Result<Job> look_at_table(const CommandLine& line, const Settings& settings,
   if (settings.is_default("data.header"))
     options.has_header = !lacks_header(*predictor.card().table);
   models::TableLayout layout = predictor.layout(with_target);
-  if (options.decimal != models::Decimal::automatic)
-    layout.decimal_comma = options.decimal == models::Decimal::comma;
+  if (!settings.is_default("data.missing-words"))
+    layout.missing_cells = options.missing_words;
+  else
+    options.missing_words = layout.missing_cells;
+  TRY(layout, models::as_written(std::move(layout), options, line.positional[1]));
   models::TableBuilder builder(std::move(layout));
   models::Dataset rows;
   TRY(const auto notes, models::read_rows(options, line.positional[1], builder, rows));

@@ -78,8 +78,9 @@ struct Plan {
 
 // A target implies a table; nodes with files of their own share no data.
 void settle_data(Settings& settings) {
-  if (!settings.text("data.target").empty() && settings.is_default("data.source"))
-    settings.set("data.source", "csv", "data.target");
+  for (const char* const key : {"data.target", "data.schema"})
+    if (!settings.text(key).empty() && settings.is_default("data.source"))
+      settings.set("data.source", "csv", key);
   if (settings.text("data.path").find("{i}") != std::string::npos &&
       settings.is_default("data.shard"))
     settings.set("data.shard", "all", "data.path");
@@ -102,6 +103,7 @@ void name_sites(const models::DataOptions& data, const Settings& settings, Fleet
   for (std::size_t index = 0; has_sites(data) && index < fleet.nodes; ++index) {
     const models::DataOptions own = site_options(data, index);
     fleet.site_arguments.push_back({"--data.path=" + own.path, "--data.test-path=" + own.test_path,
+                                    "--data.dictionary=" + own.dictionary_path,
                                     "--data.shard=" + settings.text("data.shard")});
   }
 }

@@ -45,6 +45,8 @@ OneMore one_more(const Config& config, std::size_t n) {
     if (data.shard.kind == models::ShardChoice::Kind::all)
       more.arguments.emplace_back("--data.shard=all");
     if (!own.test_path.empty()) more.arguments.push_back("--data.test-path=" + own.test_path);
+    if (!own.dictionary_path.empty())
+      more.arguments.push_back("--data.dictionary=" + own.dictionary_path);
     return more;
   }
   const bool is_external = config.learner.model.kind == models::ModelKind::external;
