@@ -280,8 +280,7 @@ def taxis(folder, rows=1_000_000):
                        (rows, 50000))
     words = ["color", "payment", "pickup_zone", "dropoff_zone", "pickup_borough"]
     return Table("taxis", "fare", train, test, False, words, ["passengers", "distance", "tolls"],
-                 ignore=["pickup", "dropoff"],
-                 says=["passengers ", "(\"NA\")", "target fare holds amounts: regression"])
+                 says=["pickup as dates, such as", "passengers ", "(\"NA\")", "target fare holds amounts: regression"])
 
 
 # ---- 200 columns, of which a few matter.

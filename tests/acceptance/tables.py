@@ -3,7 +3,7 @@
 
     tests/acceptance/tables.py [TABLE ...]
 
-The tables are those of messy_tables.py. Of each, `starling data` must tell what `says` holds, and
+The tables are those of messy_tables.py and foreign_tables.py. Of each, `starling data` must tell what `says` holds, and
 name exactly the columns to leave out that tell rows apart and nothing else; `up` must tell the
 same. Of the files that nobody can learn from, it must say the line and the mistake. The exit code
 is 1 when something was not said. bench/tables.py asks how well the tables are learned.
@@ -13,27 +13,34 @@ import subprocess
 import sys
 import tempfile
 
+import foreign_tables
 import messy_tables
 
+MAKERS = {**messy_tables.MAKERS, **foreign_tables.MAKERS}
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.environ.get("STARLING") or os.path.join(ROOT, "build", "release", "daemon", "starling")
 # Columns that may be of use for all the program knows: it says what they are.
 SAID = {"titanic": ["PassengerId"]}
 BROKEN = {  # a file, and what must be said of it
     "thousands": ("size;price\n" + "".join(f"1,{i:03};{i}\n" for i in range(50)),
-                  "thousands separators"),
-    "decimal-comma": ("size;price\n" + "".join(f"3,{i};{i}\n" for i in range(50)),
-                      "decimal point"),
+                  "data.decimal = comma"),
+    "two-marks": ("size;price\n" + "".join(f"{3 + i}{',.'[i % 2]}5;{i}\n" for i in range(50)),
+                  "decimal point"),
+    "two-units": ("size;price\n" + "".join(f"{i} {('kg', 'lb')[i % 2]};{i}\n" for i in range(50)),
+                  "several units"),
+    "two-orders": ("size;price\n13/1/2024;1\n1/13/2024;2\n" + "1/2/2024;3\n" * 50, "month first"),
+    "no-order": ("size;price\n" + "".join(f"{1 + i % 9}/{1 + i % 7}/2024;{i}\n" for i in range(50)),
+                 "whether day or month comes first"),
     "ragged": ("size,price\n" + "1,2\n" * 30 + "1,2,3\n", "line 32: 3 fields, expected 2"),
     "open-quote": ("size,price\n1,2\n\"1,2\n", "line 3: a quote is never closed"),
     "latin1": ("größe,price\n1,2\n".encode("latin-1"), "is not UTF-8"),
     "no-header": ("1,2\n3,4\n", "data.header = false"),
-    "twice": ("a,a,price\n1,2,3\n", "names a column \"a\" twice"),
+    "twice": ("a,a,price\n1,2,3\n", "names two columns \"a\""),
     "one-column": ("price\n1\n", "only one column"),
     "no-target": ("size,cost\n1,2\n", "data.target = \"price\" is no column"),
     "empty": ("", "empty, expected a table"),
-    "one-word": ("size,price\n" + "".join(f"{i},{3 * i}\n" for i in range(99)) + "big,5\n",
-                 "line 101 holds \"big\""),
+    "one-word": ("size,price\n" + "".join(f"{i},{3 * i}\n" for i in range(99)) + "b1g,5\n",
+                 "line 101 holds \"b1g\""),
 }
 failures = []
 
@@ -92,8 +99,8 @@ def check_broken(folder, name, content, words):
 
 
 def main():
-    wanted = sys.argv[1:] or [*messy_tables.MAKERS, "broken"]
-    unknown = sorted(set(wanted) - set(messy_tables.MAKERS) - {"broken"})
+    wanted = sys.argv[1:] or [*MAKERS, "broken"]
+    unknown = sorted(set(wanted) - set(MAKERS) - {"broken"})
     if unknown:
         sys.exit(f"unknown table {', '.join(unknown)}")
     with tempfile.TemporaryDirectory() as folder:
@@ -102,7 +109,7 @@ def main():
                 for broken, (content, words) in BROKEN.items():
                     check_broken(folder, broken, content, words)
             else:
-                table = messy_tables.MAKERS[name](folder)
+                table = MAKERS[name](folder)
                 check_table(table)
                 check_up(table)
     return 1 if failures else 0
