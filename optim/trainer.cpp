@@ -129,8 +129,9 @@ class TypedTrainer final : public Trainer {
       workload.take_buffer = [pool = learner_->pool()](std::size_t size) {
         return pool->take(size);
       };
-    workload.snapshot_bytes =
-        encoded_limit(data.schema, learner_->blocks(), state(Heir::newcomer, kind()));
+    const State<S> kept = state(Heir::newcomer, kind());
+    workload.snapshot_bytes = encoded_limit(data.schema, learner_->blocks(), kept);
+    workload.saved_bytes = (1 + kept.vectors.size()) * learner_->dimension() * sizeof(S);
     workload.schema_hash = hash_of(data.schema);
     workload.schema = std::move(data.schema);
     workload.late_survey = std::move(data.late_survey);
