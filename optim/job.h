@@ -226,7 +226,7 @@ struct Job {
   bool evaluate = false;
   bool whole = false;  // with `evaluate`: on all samples, not on at most eval.samples
   Target target;       // an evaluation of some samples that reaches it is taken again, of all
-  // With `evaluate`: x is kept, and what was kept of other rounds than these is dropped.
+  // With `evaluate`: its model is kept, and what was kept of other rounds than these is dropped.
   std::optional<std::vector<std::uint64_t>> keeps;
   bool local = false;
   std::size_t local_steps = 1;  // with `local`

@@ -58,6 +58,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   step.local = true;
   step.local_steps = job.local_steps;
   step.pace = job.pace;
+  step.keeps = job.keeps;
   out.train(std::move(job));
   if (steps && options_.needs.overlaps) {
     out.train(std::move(step));
