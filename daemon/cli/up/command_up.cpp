@@ -8,6 +8,7 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -26,6 +27,7 @@
 #include "daemon/cli/up/fleet.h"
 #include "daemon/cli/up/fleet_folder.h"
 #include "daemon/cli/up/fleet_notices.h"
+#include "daemon/cli/up/guests.h"
 #include "daemon/cli/up/next_commands.h"
 #include "daemon/cli/up/node_warnings.h"
 #include "daemon/cli/up/verdict.h"
@@ -343,6 +345,7 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
   gossip::Summary summary;
   summary.nodes = fleet.node_summaries();
   summary.series = fleet.series();
+  if (!interrupted) std::ranges::move(guests(fleet), std::back_inserter(summary.nodes));
   if (!interrupted) tell_missing_curves(fleet);
   summary.goal = {.reached = verdict.reached,
                   .reason = verdict.text,
