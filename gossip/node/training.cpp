@@ -215,6 +215,7 @@ bool Training::saves(Time now, std::uint64_t round, bool rests) {
 Checkpoint Training::checkpoint_of(Time now, std::uint64_t round) const {
   Checkpoint checkpoint;
   checkpoint.round = round;
+  checkpoint.sealed = around_.settlement.sealed();
   course_.write(now, checkpoint);
   checkpoint.exchange = around_.exchange.memory(around_.links);
   return checkpoint;
