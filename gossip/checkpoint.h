@@ -34,6 +34,7 @@ struct Checkpoint {
   std::uint64_t round = 0;      // the last completed one
   std::uint64_t uncounted = 0;  // of the rounds up to then; see RoundCounter
   std::size_t members = 1;      // that trained together, this node too
+  std::uint64_t sealed = 0;     // the hash of the model with which the run ended; 0: it has not
   std::string foundation;       // the survey to found on; empty when none is needed
   std::shared_ptr<const optim::SavedState> state;
   KeptExchange exchange;

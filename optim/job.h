@@ -231,7 +231,7 @@ struct Job {
   bool evaluate = false;
   bool whole = false;  // with `evaluate`: on all samples, not on at most eval.samples
   Target target;       // an evaluation of some samples that reaches it is taken again, of all
-  // With `evaluate`: x is kept, and what was kept of other rounds than these is dropped.
+  // With `evaluate`: its model is kept, and what was kept of other rounds than these is dropped.
   std::optional<std::vector<std::uint64_t>> keeps;
   bool local = false;
   std::size_t local_steps = 1;  // with `local`
@@ -301,7 +301,8 @@ struct Workload {
   // Buffers for the neighbours' vectors, if those are numbers as they are in memory; else null.
   TakeBuffer take_buffer = nullptr;
   std::size_t f32_bytes = 0;       // of its numbers in f32; the same
-  std::size_t snapshot_bytes = 0;  // of a snapshot; 0 until founded
+  std::size_t snapshot_bytes = 0;  // the most of a snapshot; 0 until founded
+  std::size_t saved_bytes = 0;     // the least of what Job::save gives; 0 until founded
   std::uint64_t schema_hash = 0;   // of everything that must agree for averaging to make sense
   std::string schema;              // the same in words
   std::string survey;              // this node's part of the foundation; empty when none is needed

@@ -13,6 +13,7 @@
 #include "base/planted.h"
 #include "base/prng.h"
 #include "optim/algorithms/algorithm.h"
+#include "optim/kept_models.h"
 #include "optim/local/local_learner.h"
 #include "optim/saved_state.h"
 #include "optim/vector/kernels.h"
@@ -129,8 +130,9 @@ class TypedTrainer final : public Trainer {
       workload.take_buffer = [pool = learner_->pool()](std::size_t size) {
         return pool->take(size);
       };
-    workload.snapshot_bytes =
-        encoded_limit(data.schema, learner_->blocks(), state(Heir::newcomer, kind()));
+    const State<S> kept = state(Heir::newcomer, kind());
+    workload.snapshot_bytes = encoded_limit(data.schema, learner_->blocks(), kept);
+    workload.saved_bytes = (1 + kept.vectors.size()) * learner_->dimension() * sizeof(S);
     workload.schema_hash = hash_of(data.schema);
     workload.schema = std::move(data.schema);
     workload.late_survey = std::move(data.late_survey);
@@ -201,8 +203,8 @@ class TypedTrainer final : public Trainer {
   void take_in(const Job& job, Done& done) {
     if (job.absorb || job.offer) algorithm_->follow({job.edges, job.ending, job.mask_group});
     if (job.absorb) absorb(job, done);
-    const auto kept = job.back_to > 0 ? kept_.find(job.back_to) : kept_.end();
-    if (kept != kept_.end()) begin_at(kept->second);
+    const auto kept = kept_.models().find(job.back_to);
+    if (job.back_to > 0 && kept != kept_.models().end()) begin_at(kept->second);
     if (job.tally) done.tally = mean_of<S>(algorithm_->model(), *job.tally, *learner_->pool());
     if (job.seal) seal(*job.seal, done);
     if (job.copy) done.copy = parameters();
@@ -356,7 +358,7 @@ class TypedTrainer final : public Trainer {
     const std::uint64_t hash = model_hash(learner_->blocks(), std::span<const S>(sealed));
     // Others may have kept theirs one evaluation earlier or later.
     double within = seal.within;
-    for (const auto& [round, kept] : kept_)
+    for (const auto& [round, kept] : kept_.models())
       within = std::max(within, std::sqrt(squared_distance(x, std::span<const S>(kept))));
     const bool is_known = hash == seal.expected;
     if (!is_known && !(distance <= within)) {
@@ -390,13 +392,8 @@ class TypedTrainer final : public Trainer {
     const bool is_some = limit > 0 && !evaluation.is_whole();
     if (is_some && job.target.is_reached_by(evaluation)) evaluation = learner_->evaluate(x, 0);
     if (evaluation.is_repeated) return;
+    kept_.add(job, x, evaluation);
     done.evaluation = evaluation;
-    done.evaluation->round = job.round > 0 ? job.round - 1 : 0;
-    if (!job.keeps) return;
-    std::erase_if(kept_, [&](const auto& kept) {
-      return std::ranges::find(*job.keeps, kept.first) == job.keeps->end();
-    });
-    kept_[done.evaluation->round] = std::vector<S>(x.begin(), x.end());
   }
 
   static std::string describe_refusal(const Report& report, std::uint64_t round, double rate) {
@@ -411,8 +408,10 @@ class TypedTrainer final : public Trainer {
     const std::size_t steps = job.local_steps;
     const double weight = options_.weighs_steps ? job.pace : 1;
     learner_->set_round(job.round);
+    kept_.begin_steps(job, algorithm_->model());
     const Report report =
         algorithm_->local(*learner_, {.count = steps, .learning_rate = rate, .weight = weight});
+    kept_.end_steps(job, report);
     if (!report.refusal.empty()) refusal_ = {job.round, describe_refusal(report, job.round, rate)};
     if (job.round < refusal_.round + kProblemRounds && !refusal_.text.empty())
       done.problem = refusal_.text;
@@ -430,9 +429,9 @@ class TypedTrainer final : public Trainer {
   std::unique_ptr<Learner<S>> learner_;
   LocalData* data_;
   std::function<Time()> clock_;
-  std::optional<Shard> shard_;                    // that was assigned last
-  std::map<std::uint64_t, std::vector<S>> kept_;  // models of earlier rounds; see Job::keeps
-  BufferPool saving_;                             // for what is saved, whose size hardly changes
+  std::optional<Shard> shard_;  // that was assigned last
+  KeptModels<S> kept_;
+  BufferPool saving_;  // for what is saved, whose size hardly changes
   std::unique_ptr<Algorithm<S>> algorithm_;
   bool is_founded_ = false;      // on surveys
   bool is_initialized_ = false;  // x is the initial model, or that of another

@@ -60,7 +60,7 @@ SeedResult result_of(const gossip::Summary& summary) {
       .distance = root_mean_square_of(summary, &NodeSummary::distance),
       .distance_to_optimum = root_mean_square_of(summary, &NodeSummary::distance_to_optimum),
       .violations = summary.violations};
-  for (const NodeSummary& node : summary.nodes) result.sent_bytes += node.sent_bytes;
+  for (const NodeSummary& node : summary.nodes) result.sent_bytes += node.sent_bytes.value_or(0);
   return result;
 }
 

@@ -130,6 +130,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     report.is_cured_by_rate = false;
     report.learning_rate = rate;
     report.steps = 0;
+    if (is_loop_) report.measurements = port_->metrics().records;
     return report;
   }
 
@@ -218,6 +219,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     report.batch_samples =
         std::max<std::size_t>(answer.samples / std::max<std::size_t>(steps, 1), 1);
     report.learning_rate = rate;
+    report.measurements = port_->metrics().records;
     report.steps = answer.steps.value_or(steps);
     if (*report.steps == 0 && watch_.has_moved()) report.steps = steps;  // by another optimizer
     return report;

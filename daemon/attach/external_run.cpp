@@ -93,7 +93,7 @@ Result<std::unique_ptr<optim::Trainer>> ExternalRun::await(const Config& config,
     const bool is_new = std::exchange(known, status.refused) < status.refused;
     return {.has_worked = status.exchanges > 0 || port->await({}) != nullptr,
             .has_attached = status.attached > 0,
-            .is_stalled = status.state == TrainerStatus::State::stalled,
+            .is_silent = status.is_silent,
             .exchanges = status.exchanges,
             .refusal = is_new ? status.refusal : ""};
   };

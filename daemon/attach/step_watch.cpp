@@ -39,7 +39,11 @@ void StepWatch::look(Time now, std::uint64_t progress) {
 }
 
 Duration StepWatch::patience() const {
-  return std::max(kLeast, from_seconds(4 * mean_s_ + 4 * deviation_s_));
+  return std::max(kLeast, usual());
+}
+
+bool StepWatch::is_silent(Time now) const {
+  return is_open_ && now - counted_at_ > std::max(kShort, usual());
 }
 
 std::optional<Duration> StepWatch::standstill(Time now) const {

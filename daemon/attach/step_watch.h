@@ -19,12 +19,20 @@ class StepWatch {
 
   // The time without a counted step, if longer than the patience.
   std::optional<Duration> standstill(Time now) const;
+  // Whether none was counted for kShort and for longer than usual: for the end, when nobody can
+  // wait as long as for a standstill. A trainer that has counted none has none to lose.
+  bool is_silent(Time now) const;
   bool has_counted() const { return has_counted_; }
   // Four means and four deviations of the time between two counts, at least kLeast.
   Duration patience() const;
 
  private:
   static constexpr Duration kLeast = std::chrono::seconds(10);
+  // Longer: a node beside a trainer that stands still leaves later. Shorter: one that reads data or
+  // evaluates does not save its work when the node leaves.
+  static constexpr Duration kShort = std::chrono::seconds(2);
+
+  Duration usual() const { return from_seconds(4 * mean_s_ + 4 * deviation_s_); }
 
   bool is_open_ = false, has_counted_ = false;
   std::uint64_t begun_ = 0, progress_ = 0;

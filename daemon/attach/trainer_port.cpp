@@ -200,7 +200,7 @@ void TrainerPort::end(const std::string& reason,
                       const std::function<bool(const Attached&)>& write) {
   std::unique_lock lock(mutex_);
   const auto is_free = [this] { return !job_ || job_->answer; };
-  if (!watch_.standstill(now()))
+  if (!watch_.is_silent(now()))
     changed_.wait_for(lock, kEndPatience, [&] { return !trainer_ || is_free(); });
   if (!trainer_) return;
   const bool has_model = is_free() && write(*trainer_);
@@ -213,6 +213,7 @@ TrainerStatus TrainerPort::status() const {
   TrainerStatus status = status_;
   if (trainer_) status.steps = trainer_->segment.progress();
   status.notes = notes_.recent(now());
+  status.is_silent = watch_.is_silent(now());
   if (const auto standstill = watch_.standstill(now())) {
     status.state = TrainerStatus::State::stalled;
     status.reason =

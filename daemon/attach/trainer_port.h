@@ -78,7 +78,7 @@ class TrainerPort {
   void interrupt();
   bool is_interrupted() const;
   // After interrupt(): tells the trainer that the run is over, after its open job if that ends in
-  // time; a trainer that stands still is not waited for. `write` puts the last parameters into the
+  // time; a trainer that is silent is not waited for. `write` puts the last parameters into the
   // segment; false: it has none.
   void end(const std::string& reason, const std::function<bool(const Attached&)>& write);
   // Any thread.

@@ -23,6 +23,8 @@ constexpr milliseconds kFirstPause{500}, kLongestPause{30'000};
 // For a trainer to save its work after the run is over.
 constexpr milliseconds kFarewell{5'000};
 constexpr milliseconds kGroupPatience{2'000};
+// The same of a silent one. Longer: its node leaves later.
+constexpr milliseconds kSilentPatience{600};
 // Failures alike in a row after which no better one is expected. More: a mistake is reported later.
 // Fewer: one that passes, such as a device in use, ends the node.
 constexpr int kFailuresLimit = 5, kRefusalsLimit = 2, kUnattachedLimit = 2;
@@ -67,9 +69,9 @@ bool pauses(const std::stop_token& stop, milliseconds time) {
 }
 
 // Sends the signal to all processes of the group. Returns those that have not ended in time.
-std::vector<OtherProcess> signal_group(ChildProcess& leader, int signal) {
+std::vector<OtherProcess> signal_group(ChildProcess& leader, int signal, milliseconds patience) {
   ::kill(-leader.pid(), signal);
-  const auto until = steady_clock::now() + kGroupPatience;
+  const auto until = steady_clock::now() + patience;
   while (true) {
     (void)leader.running();  // takes note of its end
     std::vector<OtherProcess> left = living_members(leader.pid());
@@ -169,9 +171,11 @@ void TrainerProcess::tell_pause(int code, milliseconds pause) {
 }
 
 void TrainerProcess::end(ChildProcess& child) const {
-  if (!past_().is_stalled && child.wait(kFarewell)) return;
-  if (signal_group(child, SIGTERM).empty()) return;
-  for (const OtherProcess& left : signal_group(child, SIGKILL))
+  const bool is_silent = past_().is_silent;
+  if (!is_silent && child.wait(kFarewell)) return;
+  const milliseconds patience = is_silent ? kSilentPatience : kGroupPatience;
+  if (signal_group(child, SIGTERM, patience).empty()) return;
+  for (const OtherProcess& left : signal_group(child, SIGKILL, patience))
     log::warning(
         "process {} ({}) of trainer.command does not end, not even by SIGKILL (state {}: {}); it "
         "is left behind",

@@ -19,7 +19,7 @@ namespace starling::daemon {
 struct TrainerPast {
   bool has_worked = false;      // one has taken steps, or is attached now
   bool has_attached = false;    // one has been accepted
-  bool is_stalled = false;      // one is there, and stands still
+  bool is_silent = false;       // one is there, and takes no step
   std::uint64_t exchanges = 0;  // in which they took part, all together
   std::string refusal = {};     // of one that was refused since this was asked last; empty: none
 };
@@ -59,7 +59,7 @@ class TrainerProcess {
   // unless it has failed in the same way several times in a row, or in a way that no restart cures.
   // `on_end` is called in a thread of its own when it is not restarted; `past` is asked there, too.
   // The destructor waits for the command to end by itself; if that takes too long, or it is
-  // stalled, it asks the command and its children to end, and finally kills them. Those that
+  // silent, it asks the command and its children to end, and finally kills them. Those that
   // outlast that, because the system waits for a device, are named in the log and left behind.
   TrainerProcess(std::string command, const std::vector<std::string>& environment,
                  std::function<TrainerPast()> past, std::function<void()> on_end);

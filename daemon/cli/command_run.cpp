@@ -42,6 +42,7 @@
 #include "daemon/setup/expiry.h"
 #include "daemon/setup/exposure.h"
 #include "daemon/setup/given_ticket.h"
+#include "daemon/setup/goal_words.h"
 #include "daemon/setup/key_file.h"
 #include "daemon/setup/setting_sources.h"
 #include "daemon/setup/sites.h"
@@ -98,9 +99,13 @@ Result<void> find_checkpoint(Daemon& daemon, Config& config) {
   if (!disk) return fail("node.data-dir = \"{}\": {}", config.data_dir, disk.error().text);
   daemon.disk = *std::move(disk);
   config.node.checkpoint = {config.checkpoint_rounds, config.checkpoint_every, true};
-  if (!config.resumes) return {};
-  daemon.before = daemon.disk->load();
-  if (daemon.before) config.node.expect = std::max(config.node.expect, daemon.before->members);
+  if (config.resumes) daemon.before = daemon.disk->load();
+  if (!daemon.before) return {};
+  config.node.expect = std::max(config.node.expect, daemon.before->members);
+  if (daemon.before->sealed == 0) return {};
+  log::warning("{}", words_of_ended_run(*daemon.before, config.node.goal));
+  if (has_trained_all(*daemon.before, config.node.goal))
+    config.node.expect_patience = kEndedPatience, config.node.alone = gossip::Alone::train;
   return {};
 }
 
@@ -373,6 +378,8 @@ Result<void> keep_model(Daemon& daemon, const Config& config, const std::string&
   }
   TRY_DO(replace_file(path, bytes));
   log::info("wrote the model to {}", path);
+  if (end.model.hash == 0 && last->status.members.size() > 1)
+    log::warning("{}", words_of_own_model(path));
   return {};
 }
 
@@ -444,6 +451,7 @@ Outcome<int> run_node(const CommandLine& given) {
   else if (!is_external(config))
     TRY_DO(load_trainer(daemon, config));
   for (const std::string& text : warnings_for(config)()) log::warning("{}", text);
+  if (!config.node.goal.is_set()) log::info("{}", words_without_goal("trains"));
   announce(daemon.identity, config.node.credentials.get(), line.value("ready-file"));
   if (daemon.external)
     if (const auto came = await_external(daemon, config); !came)

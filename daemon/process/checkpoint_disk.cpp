@@ -41,13 +41,22 @@ void CheckpointDisk::save(gossip::Checkpoint checkpoint) {
   ENSURE(is_taken, "one checkpoint is under way at a time");
 }
 
+void CheckpointDisk::expect(std::uint64_t bytes) {
+  if (!std::exchange(is_expected_, true)) worker_.submit([this, bytes] { measure(bytes); });
+}
+
+void CheckpointDisk::measure(std::uint64_t bytes) {
+  const std::string doubt = is_doubted_ ? std::string() : folder_.doubt(bytes, keep_);
+  is_doubted_ |= !doubt.empty();
+  if (!doubt.empty()) log::warning("{}", doubt);
+}
+
 void CheckpointDisk::write(const gossip::Checkpoint& checkpoint) {
   const Generation content = files_of(checkpoint);
   if (!std::exchange(is_measured_, true)) {
     std::uint64_t bytes = 0;
     for (const auto& [name, file] : content.files) bytes += file.size();
-    if (const std::string doubt = folder_.doubt(bytes, keep_); !doubt.empty())
-      log::warning("{}", doubt);
+    measure(bytes);
   }
   const auto written = folder_.save(content, keep_);
   gossip::Saved saved;

@@ -28,7 +28,10 @@ class CheckpointDisk {
 
   // Whether nothing is there, of this life or an earlier one. REQUIRES that none is under way.
   bool is_empty() const { return folder_.is_empty(); }
-  // REQUIRES that the previous one has been answered.
+  // A checkpoint will have so many bytes, or more: warns of a folder without room for `keep` of
+  // them and one that is being written. Only the first call counts.
+  void expect(std::uint64_t bytes);
+  // The same by the size of the first one. REQUIRES that the previous one has been answered.
   void save(gossip::Checkpoint checkpoint);
   // The answer, if there is one.
   std::optional<gossip::Saved> take_saved();
@@ -40,10 +43,13 @@ class CheckpointDisk {
       : folder_(std::move(folder)), keep_(keep) {}
 
   void write(const gossip::Checkpoint& checkpoint);
+  void measure(std::uint64_t bytes);
 
   CheckpointFolder folder_;  // of the worker's thread once something is saved
   std::size_t keep_;
-  bool is_measured_ = false;  // whether the folder has room was looked at
+  bool is_expected_ = false;
+  bool is_measured_ = false;  // by the size of a checkpoint; of the worker's thread, as the next
+  bool is_doubted_ = false;   // that the folder has room
   Wake wake_;
   std::mutex mutex_;
   std::optional<gossip::Saved> saved_;

@@ -125,6 +125,7 @@ Generation files_of(const gossip::Checkpoint& checkpoint) {
   Generation content;
   content.about = {{"round", std::to_string(checkpoint.round)},
                    {"uncounted", std::to_string(checkpoint.uncounted)},
+                   {"sealed", std::to_string(checkpoint.sealed)},
                    {"members", std::to_string(checkpoint.members)},
                    {"steps", std::to_string(checkpoint.steps)},
                    {"samples", std::to_string(checkpoint.samples)},
@@ -148,6 +149,9 @@ Result<gossip::Checkpoint> checkpoint_from(const Generation& content) {
   TRY(checkpoint.round, count_of(content, "round", kSavedRoundLimit));
   if (content.about.contains("uncounted")) {
     TRY(checkpoint.uncounted, count_of(content, "uncounted", kSavedRoundLimit));
+  }
+  if (content.about.contains("sealed")) {
+    TRY(checkpoint.sealed, count_of(content, "sealed", UINT64_MAX));
   }
   TRY(checkpoint.members, count_of(content, "members", kMembersLimit));
   TRY(checkpoint.steps, count_of(content, "steps", UINT64_MAX));

@@ -60,8 +60,8 @@ HostNames::HostNames(const DnsOptions& options)
 
 std::optional<Endpoint> HostNames::find(const Endpoint& endpoint) {
   if (is_numeric(endpoint)) return endpoint;
-  if (!entries_.contains(endpoint.host) && entries_.size() >= kNamesLimit) return std::nullopt;
-  Entry& entry = entries_[endpoint.host];
+  Entry& entry = entry_of(endpoint.host);
+  entry.used = Clock::now();
   if (entry.ports.size() < kPortsLimit) entry.ports.insert(endpoint.port);
   if (!entry.is_asked && Clock::now() >= entry.next && lookups_ < kLookupsLimit) {
     entry.is_asked = true;
@@ -69,6 +69,13 @@ std::optional<Endpoint> HostNames::find(const Endpoint& endpoint) {
   }
   if (entry.addresses.empty()) return std::nullopt;
   return Endpoint{entry.addresses[entry.turn], endpoint.port};
+}
+
+HostNames::Entry& HostNames::entry_of(const std::string& host) {
+  if (entries_.size() >= kNamesLimit && !entries_.contains(host))
+    entries_.erase(
+        std::ranges::min_element(entries_, {}, [](const auto& item) { return item.second.used; }));
+  return entries_[host];
 }
 
 bool HostNames::is_unknown(const Endpoint& endpoint) const {
@@ -111,7 +118,7 @@ void HostNames::begin(const SeedName& name) {
 
 // The address that was taken stays as long as the host has it.
 void HostNames::take_host(Finding finding, std::vector<Finding>& told) {
-  Entry& entry = entries_[finding.at.at.host];
+  Entry& entry = entry_of(finding.at.at.host);
   entry.is_asked = false;
   entry.next = Clock::now() + (finding.addresses ? periods_.refresh : periods_.retry);
   if (!finding.addresses) {

@@ -67,6 +67,7 @@ class HostNames {
     std::set<std::uint16_t> ports{};  // with which it was asked for
     bool is_asked = false;            // a look-up is under way
     Clock::time_point next{};         // of the next one; that of the first: 0
+    Clock::time_point used{};         // when it was asked for last
   };
   // Outlives this object if a look-up does.
   struct Shared {
@@ -75,9 +76,11 @@ class HostNames {
     Wake wake;
   };
 
+  Entry& entry_of(const std::string& host);
   void begin(const SeedName& name);
   void take_host(Finding finding, std::vector<Finding>& told);
 
+  // Beyond them the one that was asked for longest ago is forgotten.
   static constexpr std::size_t kNamesLimit = 4096;
   static constexpr std::size_t kLookupsLimit = 16;  // at once
   static constexpr std::size_t kPortsLimit = 64;    // of one host

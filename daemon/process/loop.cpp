@@ -93,6 +93,8 @@ void Loop::take_trained() {
   for (optim::Done& done : training_.take_done()) {
     if (done.workload && !done.workload->foundation.empty())
       board_.set_foundation(done.workload->foundation);
+    if (options_.disk && done.workload && done.workload->saved_bytes > 0)
+      options_.disk->expect(done.workload->saved_bytes);
     board_.trace().add(done);
     feed(gossip::Trained{std::move(done)});
   }

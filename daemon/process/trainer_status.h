@@ -32,6 +32,7 @@ struct TrainerStatus {
   std::string reason = {};   // of stalled and lost: what happened; else empty
   bool has_command = false;  // which the daemon starts
   bool is_done = false;      // the command has ended with exit code 0
+  bool is_silent = false;    // it takes no step, for a short time so far; see StepWatch
   // Of the command that the daemon starts: how it ended and when it starts again; else empty.
   std::string pause = {};
   std::string crashes = {};  // how the command ended last, which has failed in each of its lives

@@ -23,7 +23,7 @@ void put_results(Json& object, const T& from) {
 Json to_json(const gossip::NodeSummary& node) {
   Json object = {{"name", node.name}, {"round", node.round}};
   put_results(object, node);
-  object["sent_bytes"] = node.sent_bytes;
+  if (node.sent_bytes) object["sent_bytes"] = *node.sent_bytes;
   return object;
 }
 

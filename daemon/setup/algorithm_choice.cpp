@@ -69,9 +69,13 @@ bool is_wide_network(const Reader& reader) {
 std::string what_else(const AlgorithmRow& exact, const gossip::Options& node,
                       const models::LearnerOptions& learner, const Reader& reader) {
   const optim::LocalOptimizerKind optimizer = optimizer_of(learner);
-  if (!is_linear(optimizer))
-    return fmt::format(", and {} is exact with {}", exact.name,
-                       is_of_trainers(learner) ? "any optimizer" : "adam");
+  if (is_of_trainers(learner))
+    return fmt::format(
+        ", and {} is exact with any optimizer; it sends {} vectors for one: where all trainers "
+        "draw "
+        "from the same data, optim.algorithm = dpsgd is as good and sends one",
+        exact.name, exact.vectors_offered);
+  if (!is_linear(optimizer)) return fmt::format(", and {} is exact with adam", exact.name);
   if (optimizer != optim::LocalOptimizerKind::sgd) return {};
   if (mixes_rounds(node)) return ", and nobody waits for the slow (exchange.schedule, quorum)";
   if (is_wide_network(reader)) return ", and the network is wide (cluster.preset=wan)";

@@ -119,6 +119,7 @@ Roster::Entry& Roster::add(const Record& member) {
 // The last entry takes its place.
 void Roster::erase(NodeId id) {
   const std::size_t place = entry(id)->place;
+  unknown_hosts_.erase(others_[place]->member->control.host);
   by_id_.erase(id);
   others_.back()->place = place;
   std::swap(others_[place], others_.back());

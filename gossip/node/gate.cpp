@@ -118,6 +118,14 @@ void Gate::tick(Time now) {
     count("incomplete", "vector");
 }
 
+void Gate::forget_strangers(std::size_t members, const Known& known) {
+  const std::size_t limit = members + kStrangersLimit;
+  if (windows_.size() > 2 * limit)
+    std::erase_if(windows_, [&](const auto& item) { return !known(item.first.first); });
+  if (has_own_records_ && records_->members() > limit)
+    records_->keep([&](NodeId id) { return known(id).has_value(); });
+}
+
 void Gate::count(const std::string& reason, std::string_view kind) {
   if (!rejected_.contains(reason) && rejected_.size() >= kReasonsLimit) return;
   ++rejected_[reason];

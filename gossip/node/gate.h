@@ -27,6 +27,7 @@ class Gate {
   Gate(std::uint64_t cluster, NodeId self, std::shared_ptr<RecordCache> records = nullptr)
       : cluster_(cluster),
         self_(self),
+        has_own_records_(!records),
         records_(records ? std::move(records) : std::make_shared<RecordCache>()) {}
 
   // The largest payload accepted, in bytes.
@@ -55,6 +56,8 @@ class Gate {
   std::optional<Time> last_chunk(NodeId sender) const { return assembler_.last_chunk(sender); }
   std::optional<Assembler::Part> take_part() { return assembler_.take_part(); }
   void tick(Time now);
+  // Drops what is kept of nodes that are not known, once it is more than of so many members.
+  void forget_strangers(std::size_t members, const Known& known);
   // Counts a refusal. `kind`: the kind of the message, if it could be read.
   void count(const std::string& reason, std::string_view kind = "unreadable");
 
@@ -93,9 +96,13 @@ class Gate {
   // displaces the one that membership knows.
   static constexpr std::size_t kLivesLimit = 4;
   static constexpr std::size_t kWindowsLimit = 2 * kMembersLimit;
+  // Nodes beyond the members of whom something is kept. Larger: machines that come under new
+  // names take more memory. Smaller: more work where many come and go.
+  static constexpr std::size_t kStrangersLimit = 256;
 
   std::uint64_t cluster_;
   NodeId self_;
+  bool has_own_records_;
   std::shared_ptr<RecordCache> records_;
   Assembler assembler_;
   // One window for each incarnation, the most recent at the end.

@@ -102,6 +102,7 @@ struct Handling {
 void Handling::operator()(Received& received) const {
   const auto incarnation_of = [this](NodeId id) { return node.members.incarnation_of(id); };
   std::optional<Message> message = node.gate.admit(now, received, incarnation_of);
+  node.gate.forget_strangers(node.members.others().size() + 1, incarnation_of);
   if (const auto part = node.gate.take_part()) {
     node.membership.heard_from(now, part->sender, part->incarnation, node.outbox);
     node.exchange.sessions().hear_part(now, *part);

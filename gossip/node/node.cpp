@@ -117,6 +117,8 @@ void NodeParts::leave(Time now) {
   if (exit.stage == Exit::Stage::settles) {
     if (!training.closing().wind_up(outbox) && now < exit.until) return;
     exit = {Exit::Stage::saves, now + kLastSaveLimit};
+    // The job that copies the state takes steps too, and its trainer may stand still.
+    if (saver.is_busy() && !life.is_free()) outbox.put(EndSteps{});
   }
   saver.tick(now, outbox);
   training.save_last(now, outbox);

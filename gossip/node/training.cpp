@@ -58,6 +58,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   step.local = true;
   step.local_steps = job.local_steps;
   step.pace = job.pace;
+  step.keeps = job.keeps;
   out.train(std::move(job));
   if (steps && options_.needs.overlaps) {
     out.train(std::move(step));
@@ -214,6 +215,7 @@ bool Training::saves(Time now, std::uint64_t round, bool rests) {
 Checkpoint Training::checkpoint_of(Time now, std::uint64_t round) const {
   Checkpoint checkpoint;
   checkpoint.round = round;
+  checkpoint.sealed = around_.settlement.sealed();
   course_.write(now, checkpoint);
   checkpoint.exchange = around_.exchange.memory(around_.links);
   return checkpoint;

@@ -19,7 +19,7 @@ struct NodeSummary {
   std::optional<double> loss = {}, accuracy = {}, rmse = {};
   std::optional<double> distance = {};             // ||x_i - mean|| / ||mean||
   std::optional<double> distance_to_optimum = {};  // ||x_i - x*||
-  std::uint64_t sent_bytes = 0;                    // of parameters
+  std::optional<std::uint64_t> sent_bytes = {};    // of parameters
 };
 
 // Over the nodes that have it; nothing if none has.

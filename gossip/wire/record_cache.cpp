@@ -1,6 +1,7 @@
 #include "gossip/wire/record_cache.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/content_hash.h"
 
@@ -28,6 +29,13 @@ void RecordCache::note(NodeId member, std::uint32_t slot) {
   oldest = slot;
   lately.next = (lately.next + 1) % kKeptOfMember;
   lately.count = std::min<std::uint32_t>(lately.count + 1, kKeptOfMember);
+}
+
+void RecordCache::keep(const std::function<bool(NodeId)>& is_kept) {
+  for (Record& slot : slots_)
+    if (!slot.is(Record()) && !is_kept(slot->id)) slot = Record();
+  for (auto item = lately_.begin(); item != lately_.end();)
+    item = is_kept(item->first) ? std::next(item) : lately_.erase(item);
 }
 
 std::size_t RecordCache::size() const {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -32,6 +33,10 @@ class RecordCache {
   std::optional<Record> get(std::span<const std::byte> encoding);
   // Records of any member that it holds.
   std::size_t size() const;
+  // Members of which it has had a record.
+  std::size_t members() const { return lately_.size(); }
+  // Drops the records of all members but those.
+  void keep(const std::function<bool(NodeId)>& is_kept);
 
  private:
   // The slots that the last records of a member took, the oldest at `next`. Other members may have

@@ -65,6 +65,9 @@ struct Report {
   std::optional<PrivacySpent> privacy = {};  // after the steps; nothing without optim.noise
   // Of each step, if not the requested one.
   std::optional<double> learning_rate = {};
+  // How often a loop has measured by itself so far, during the steps, what they began with; then
+  // evaluate() gives the last of that. Nothing: it measures its x.
+  std::optional<std::uint64_t> measurements = {};
 };
 
 template <class S>  // float or double

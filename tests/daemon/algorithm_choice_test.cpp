@@ -94,6 +94,7 @@ TEST_CASE("For trainers of which nothing is known an algorithm is chosen that is
     return keys;
   };
   expect(with({}), "gt", "exact with any optimizer");
+  expect(with({}), "gt", "it sends 2 vectors for one");
   expect(with({{"data.partition", "by-label"}}), "gt", "only the trainers");
   expect(with({{"optim.local-optimizer", "momentum"}}), "gt", "any optimizer");
   expect(with({{"optim.local-steps", "16"}}), "gt", "any optimizer");

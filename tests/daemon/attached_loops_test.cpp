@@ -43,6 +43,7 @@ struct Habit {
   double left_out = 0;          // the share of the steps that it leaves out, by chance
   bool has_words = false;       // it says so; else its optimizer is counted
   bool weighs_samples = false;  // the run does
+  bool measures = false;        // it logs the first number of what it gets as its loss
   json hello = json::object();  // over what it says otherwise
 };
 
@@ -112,6 +113,8 @@ class Loop {
 
   json serve(const json& request) {
     const std::size_t count = request["count"];
+    if (habit_.measures)
+      client_->send({{"kind", "log"}, {"metrics", {{"loss", client_->values()[0]}}}});
     const double rate = habit_.rate(request["round"]);
     std::vector<double> g(kProblem.d);
     double loss = 0;
@@ -352,4 +355,33 @@ TEST_CASE("A node weighs by the samples of its loop where the run says so") {
   const Habit silent{.weighs_samples = true, .hello = {{"samples", 0}}};
   const Network refused = network(options_of(*optim::algorithm_named("dpsgd"), 8, 1), silent);
   CHECK(refused.refusal.find("does not say how many it holds") != std::string::npos);
+}
+
+TEST_CASE("The model that is kept of an evaluation is the one that the loop has measured") {
+  const optim::Options options = options_of(*optim::algorithm_named("dpsgd"), kRate, 2);
+  Loop loop(options, 0, Habit{.measures = true});
+  std::array trainers{loop.trainer(options)};
+  REQUIRE(trainers[0]);
+  found(trainers);
+  optim::Trainer& trainer = *trainers[0];
+  optim::Job job;
+  job.evaluate = job.local = true;
+  job.local_steps = 2;
+  job.keeps = {0, 1, 2, 3, 4};
+  std::vector<optim::Evaluation> logged;
+  for (job.round = 1; job.round <= 6; ++job.round) {
+    const optim::Done done = trainer.run(job);
+    REQUIRE(done.evaluation);
+    if (job.round > 1) logged.push_back(*done.evaluation);
+  }
+  for (std::size_t k = 0; k < logged.size(); ++k) {
+    CHECK(logged[k].round == k);
+    if (k == 0) continue;  // which stands for no way back
+    optim::Job back;
+    back.back_to = logged[k].round;
+    back.round = job.round;
+    back.copy = true;
+    CHECK(trainer.run(back).copy.at(0) == logged[k].loss);
+  }
+  CHECK(logged.front().loss != logged.back().loss);
 }

@@ -28,6 +28,7 @@ inline gossip::Checkpoint example_checkpoint() {
   gossip::Checkpoint checkpoint;
   checkpoint.round = 12345678901;
   checkpoint.uncounted = 1234567890;
+  checkpoint.sealed = UINT64_MAX;
   checkpoint.members = 16;
   checkpoint.foundation = std::string("survey\0with zeros", 17);
   checkpoint.exchange.edges = {{NodeId{UINT64_MAX}, 1, 2}, {NodeId{3}, UINT64_MAX, 4}};

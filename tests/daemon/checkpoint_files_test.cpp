@@ -33,6 +33,7 @@ TEST_CASE("A checkpoint comes back from its files with every bit") {
   REQUIRE(read);
   CHECK(read->round == before.round);
   CHECK(read->uncounted == before.uncounted);
+  CHECK(read->sealed == before.sealed);
   CHECK(read->members == before.members);
   CHECK(read->foundation == before.foundation);
   REQUIRE(read->exchange.edges.size() == 2);

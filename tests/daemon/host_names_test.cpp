@@ -180,3 +180,11 @@ TEST_CASE("The system knows this machine by name") {
   for (const Endpoint& at : *found) CHECK(is_loopback(at));
   CHECK(resolve_all({"::1", 7600}).value() == std::vector<Endpoint>{{"::1", 7600}});
 }
+
+TEST_CASE("Hosts that nobody asks for any more make room for others") {
+  Names one;
+  one.told->addresses["node"] = {"10.0.0.1"};
+  for (int k = 0; k < 5000; ++k) one.find("gone-" + std::to_string(k), 7600);
+  for (std::string found; found.empty(); found = one.find("node", 7600)) one.wait();
+  CHECK(one.find("node", 7600) == "10.0.0.1:7600");
+}

@@ -84,3 +84,19 @@ TEST_CASE("A job of a trainer that counts nothing counts as a step") {
   CHECK(watch.patience() > 60s);
   CHECK_FALSE(watch.standstill(Time(1h) + 120s));
 }
+
+TEST_CASE("A trainer is silent soon where its steps are short and later where they are long") {
+  Steps quick, slow;
+  for (Steps* steps : {&quick, &slow}) steps->watch.begin(steps->now, 0);
+  quick.take(20, 100ms);
+  slow.take(100, 8s);
+  CHECK_FALSE(quick.watch.is_silent(quick.now + 2s));
+  CHECK(quick.watch.is_silent(quick.now + 2100ms));
+  CHECK_FALSE(slow.watch.is_silent(slow.now + 31s));
+  CHECK(slow.watch.is_silent(slow.now + 40s));
+  quick.watch.end(quick.now);
+  CHECK_FALSE(quick.watch.is_silent(quick.now + 60s));
+  StepWatch first;
+  first.begin(Time(1h), 0);
+  CHECK(first.is_silent(Time(1h) + 3s));
+}

@@ -109,7 +109,7 @@ TEST_CASE("A command that failed after a trainer had worked is started again") {
 
 TEST_CASE("A command that ignores the request to end is killed with all its processes") {
   pid_t group = 0;
-  const auto past = [] { return TrainerPast{.is_stalled = true}; };
+  const auto past = [] { return TrainerPast{.is_silent = true}; };
   {
     const TemporaryFolder folder;
     const std::string ready = folder / "ready";

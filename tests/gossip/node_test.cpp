@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/prng.h"
+#include "optim/saved_state.h"
 #include "tests/gossip/few_nodes.h"
 #include "tests/gossip/party.h"
 #include "tests/gossip/samples.h"
@@ -245,6 +247,42 @@ TEST_CASE("A node whose trainer does not answer leaves all the same") {
     has_stopped = !all<Stopped>(one.step(Tick{})).empty();
   }
   CHECK(one.now == asked + 3s);
+}
+
+TEST_CASE("A node that leaves does not wait for the steps of the job that copies its state") {
+  Options options = party_options(1);
+  options.checkpoint = {.rounds = 1, .is_kept = true};
+  One one(options);
+  one.step(Tick{});
+  optim::Done prepared;
+  prepared.workload.emplace().schema_hash = 1;
+  one.step(Trained{prepared});
+  std::vector<optim::Job> jobs;
+  for (int k = 0; k < 20 && (jobs.empty() || !jobs.back().save); ++k) {
+    one.now += 200ms;
+    for (Train& train : all<Train>(one.step(Tick{}))) jobs.push_back(std::move(train.job));
+    if (jobs.empty() || jobs.back().save) continue;
+    optim::Done done;
+    done.round = jobs.back().round;
+    done.is_offer = true;
+    for (Train& train : all<Train>(one.step(Trained{done}))) jobs.push_back(std::move(train.job));
+  }
+  REQUIRE(!jobs.empty());
+  REQUIRE((jobs.back().save && jobs.back().local));
+  const Time asked = one.now;
+  one.step(LeaveCommand{});
+  std::size_t cut = 0;
+  while (cut == 0 && one.now < asked + 10s) {
+    one.now = one.node.deadline();
+    cut += all<EndSteps>(one.step(Tick{})).size();
+  }
+  CHECK(one.now == asked + 3s);
+  optim::Done done;
+  done.round = jobs.back().round;
+  done.is_offer = true;
+  done.saved = std::make_shared<const optim::SavedState>();
+  CHECK(all<Save>(one.step(Trained{done})).size() == 1);
+  CHECK(all<Stopped>(one.step(Saved{.generation = 1})).size() == 1);
 }
 
 TEST_CASE("Warnings are those of the status") {

@@ -198,3 +198,19 @@ TEST_CASE("A node that ends with nothing on its disk fails and says what is miss
   CHECK(text_of(node.process().log_path()).find("nothing of this run is kept there: cannot make") !=
         std::string::npos);
 }
+
+TEST_CASE("A node that comes back alone to a run that has ended says so and ends") {
+  const Folder folder;
+  const std::string goal = "--stop.rounds=15 " + kLearning;
+  REQUIRE(run(fmt::format("up -n 3 --output=/dev/null --node.data-dir={} {}", folder.path.string(),
+                          goal))
+              .exit_code == 0);
+  const auto again = run(
+      fmt::format("run --node.name=node-0 --node.data-dir={} --data.shard=0/3 --cluster.expect=3 "
+                  "--listen.control=127.0.0.1:0 {}",
+                  folder.node(0), goal));
+  CAPTURE(again.err);
+  CHECK(again.exit_code == 0);
+  CHECK(again.err.find("this run has ended before, after round 15 with the model ") !=
+        std::string::npos);
+}

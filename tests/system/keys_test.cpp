@@ -163,6 +163,10 @@ TEST_CASE("The command that up prints adds a node to its fleet and the key goes 
           [&] { return content_of(more.log).find("averages with") != std::string::npos; }));
       CAPTURE(content_of(more.log));
       CHECK(content_of(more.log).find("error") == std::string::npos);
+      up.process.signal(SIGINT);
+      CHECK(eventually(
+          [&] { return content_of(up.log).find("All end with one model") != std::string::npos; }));
+      CHECK(content_of(up.log).find(" (guest") != std::string::npos);
     }
     CHECK_FALSE(std::filesystem::exists(path));
     for (const char* log : {"/up.log", "/more.log"}) std::filesystem::remove(folder + log);

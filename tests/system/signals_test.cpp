@@ -3,11 +3,14 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 
+#include "tests/daemon/trainer_client.h"
 #include "tests/system/harness.h"
 
 using namespace starling;
@@ -147,4 +150,29 @@ TEST_CASE("A node that cannot start leaves its reason and no folder") {
   CHECK(up.text().find("node-0 did not start: starling run: node.data-dir = ") !=
         std::string::npos);
   up.ends_in_order();
+}
+
+// The command is stopped, as SIGTERM finds a process that waits for a device; the steps are those
+// of a trainer in this process.
+TEST_CASE("A node leaves soon beside a trainer that stands still") {
+  const std::string beside = testing::temporary_file("still", "");
+  const std::string socket = beside + ".sock";
+  testing::Daemon node(
+      "node-0", {"--model.precision=f64", "--model.kind=external", "--optim.algorithm=dpsgd",
+                 "--trainer.socket=" + socket, "--trainer.command=exec sh -c 'kill -STOP $$'"});
+  std::atomic<bool> stands_still = false;
+  auto trainer = std::async(std::launch::async, [&] {
+    testing::TrainerClient client(socket, {});
+    client.run([&](const nlohmann::json&) -> nlohmann::json {
+      while (stands_still && !client.receive().is_null()) continue;
+      return {{"loss", 1.0}};
+    });
+  });
+  REQUIRE(eventually([&] { return node.round() > 20; }));
+  stands_still = true;
+  CHECK(node.post("/v1/leave", "") == 202);
+  // Not as long as a trainer has that steps: to finish its step, and to save its work.
+  CHECK(node.process().wait(2 * kPromise));
+  CHECK(node.process().exit_code() == 0);
+  trainer.get();
 }

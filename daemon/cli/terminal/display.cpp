@@ -72,7 +72,8 @@ std::string node_table(std::span<const gossip::NodeSummary> nodes) {
       text += fmt::format("{:>10}", optional_number(has_rmse ? node.rmse : node.accuracy, 4));
     text += fmt::format("{:>11}", optional_small(node.distance));
     if (has_optimum) text += fmt::format("{:>12}", optional_number(node.distance_to_optimum, 7));
-    text += fmt::format("{:>10}\n", human_bytes(static_cast<double>(node.sent_bytes)));
+    text += fmt::format("{:>10}\n",
+                        node.sent_bytes ? human_bytes(static_cast<double>(*node.sent_bytes)) : "-");
   }
   if (nodes.size() > kRowsLimit) text += rest(nodes, has_rmse);
   return text;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -26,6 +27,7 @@
 #include "daemon/cli/up/fleet.h"
 #include "daemon/cli/up/fleet_folder.h"
 #include "daemon/cli/up/fleet_notices.h"
+#include "daemon/cli/up/guests.h"
 #include "daemon/cli/up/next_commands.h"
 #include "daemon/cli/up/node_warnings.h"
 #include "daemon/cli/up/verdict.h"
@@ -37,6 +39,7 @@
 #include "daemon/rest/document.h"
 #include "daemon/rest/summary_json.h"
 #include "daemon/setup/config.h"
+#include "daemon/setup/goal_words.h"
 #include "daemon/setup/setting_sources.h"
 #include "daemon/setup/sites.h"
 #include "daemon/setup/table_recipe.h"
@@ -344,6 +347,7 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
            bool as_json) {
   gossip::Summary summary;
   summary.nodes = fleet.node_summaries();
+  if (!interrupted) std::ranges::move(guests(fleet), std::back_inserter(summary.nodes));
   summary.series = fleet.series();
   if (!interrupted) tell_missing_curves(fleet);
   summary.goal = {.reached = verdict.reached,
@@ -401,6 +405,7 @@ void introduce(const Plan& plan) {
   if (const std::string& reason = plan.config.algorithm_reason; !reason.empty())
     say("Algorithm {}: {}", plan.config.node.algorithm, reason);
   if (!plan.recipe.empty()) say("No goal is given: {}", plan.recipe);
+  if (!plan.config.node.goal.is_set()) say("- {}", words_without_goal("they train"));
   std::fflush(stdout);
 }
 

@@ -292,22 +292,26 @@ std::size_t Fleet::failed() {
   }));
 }
 
+gossip::NodeSummary summary_of(const json& status) {
+  const json &run = part(status, "run"), &evaluation = part(run, "eval");
+  return {.name = {},
+          .round = run.value("round", std::uint64_t{0}),
+          .loss = number(run, "loss"),
+          .accuracy = number(evaluation, "accuracy"),
+          .rmse = number(evaluation, "rmse"),
+          // Of models that nobody has trained it would be 0.
+          .distance = number(run, "steps").value_or(0) > 0
+                          ? number(part(status, "consensus"), "distance")
+                          : std::nullopt,
+          .distance_to_optimum = number(run, "distance_to_optimum"),
+          .sent_bytes = part(status, "traffic").value("sent_bytes", std::uint64_t{0})};
+}
+
 std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
   std::vector<gossip::NodeSummary> summaries;
   for (const Node& node : nodes_) {
-    const json &run = part(node.status, "run"), &evaluation = part(run, "eval");
-    summaries.push_back(
-        {.name = node.name,
-         .round = run.value("round", std::uint64_t{0}),
-         .loss = number(run, "loss"),
-         .accuracy = number(evaluation, "accuracy"),
-         .rmse = number(evaluation, "rmse"),
-         // Of models that nobody has trained it would be 0.
-         .distance = number(run, "steps").value_or(0) > 0
-                         ? number(part(node.status, "consensus"), "distance")
-                         : std::nullopt,
-         .distance_to_optimum = number(run, "distance_to_optimum"),
-         .sent_bytes = part(node.status, "traffic").value("sent_bytes", std::uint64_t{0})});
+    summaries.push_back(summary_of(node.status));
+    summaries.back().name = node.name;
   }
   return summaries;
 }

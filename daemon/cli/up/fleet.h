@@ -35,6 +35,8 @@ struct FleetOptions {
   std::function<bool()> is_interrupted = [] { return false; };
 };
 
+// What a node says of itself, without its name.
+gossip::NodeSummary summary_of(const nlohmann::json& status);
 // Of a log, ignoring empty lines; empty if there is none.
 std::string last_line(const std::string& path);
 
