@@ -45,6 +45,7 @@
 #include "daemon/setup/key_file.h"
 #include "daemon/setup/setting_sources.h"
 #include "daemon/setup/sites.h"
+#include "daemon/setup/table_recipe.h"
 #include "daemon/setup/token_file.h"
 #include "daemon/setup/trust_files.h"
 #include "models/data/load.h"
@@ -431,9 +432,12 @@ Outcome<int> run_node(const CommandLine& given) {
   std::vector<std::string> mistakes;
   Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
   if (ticket) TRY_DO(apply(*ticket, settings));
+  const Recipe recipe = table_recipe(settings);
+  apply_recipe(recipe, settings);
   TRY(Config config, read_config(settings, std::move(mistakes)));
 
   log::set_up(config.log_level, config.node.name.empty() ? "starling" : config.node.name);
+  if (!recipe.empty()) log::info("not set, and chosen for a table: {}", recipe_text(recipe));
   if (is_external(config)) share_cores(1);
   Daemon daemon;
   const GivenKeys keys{ticket ? &*ticket : nullptr, line.has("cluster-key") ? &line : nullptr};
