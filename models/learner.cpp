@@ -65,6 +65,7 @@ Result<std::unique_ptr<optim::Trainer>> make_typed(const LearnerOptions& options
   TRY_DO(check_held_out(options, *data));
   ModelOptions model = options.model;
   model.weight_decay = options.optim.weight_decay;
+  model.is_private = options.optim.noise > 0;
   TRY(auto objective, make_objective<S>(model, options.data, std::move(data)));
   return optim::make_trainer<S>(options.optim, std::move(objective), stable_hash(name),
                                 std::move(clock));

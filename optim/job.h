@@ -289,6 +289,12 @@ struct Stats {
   Laps laps{};
 };
 
+// What the training of a node starts from, for people.
+struct Preparation {
+  std::optional<double> l2 = {};  // model.l2, or what auto stands for; nothing: not known
+  std::string l2_reason = {};     // why auto stands for that
+};
+
 // The properties of the training that the protocol needs.
 struct Workload {
   std::size_t payload_bytes = 0;  // the most of an offered vector; 0 until founded
@@ -305,6 +311,7 @@ struct Workload {
   // After founding on surveys: the survey that gives newcomers the same features.
   std::string foundation;
   std::vector<std::string> notes;  // for people, about the foundation
+  Preparation preparation;
   // After founding: why this node's data and those of the founders are not of one data set, if all
   // nodes are to share one. A node that has not trained before must not adopt the model.
   std::string strangeness;

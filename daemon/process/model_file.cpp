@@ -68,7 +68,8 @@ ordered card_json(const models::ModelCard& card) {
                        {{"kind", models::to_string(card.kind)},
                         {"layers", layers_json(card.shape)},
                         {"loss", kLosses[static_cast<std::size_t>(card.shape.loss)]},
-                        {"bias", card.shape.bias}}},
+                        {"bias", card.shape.bias},
+                        {"l2", card.l2}}},
                       {"classes", card.classes}};
   if (const auto& image = card.shape.input.image)
     document["model"]["image"] = {image->height, image->width, image->channels};
@@ -80,6 +81,8 @@ ordered card_json(const models::ModelCard& card) {
   document["missing"] = table.missing;
   for (const ColumnSurvey& column : table.columns)
     document["columns"].push_back(column_json(column, table.hash_bits));
+  if (table.trial)
+    document["l2_trial"] = {{"rows", table.trial->rows}, {"excess", table.trial->excess}};
   document["target"] =
       table.classifies ? ordered{{"classes", table.classes}} : moments_json(table.amounts);
   document["target"]["name"] = table.target;
@@ -142,6 +145,15 @@ class Taker {
             .mean = number(at(value, "mean"), -1e100, 1e100),
             .squares = number(at(value, "squares"), 0, kSquaresLimit)};
   }
+  models::PenaltyTrial trial(const json& value) {
+    models::PenaltyTrial trial;
+    trial.rows = number(at(value, "rows"), 0, static_cast<double>(models::kRowsMergedLimit));
+    const json& excess = list(at(value, "excess"));
+    if (excess.size() != trial.excess.size()) sound_ = false;
+    for (std::size_t k = 0; k < std::min(excess.size(), trial.excess.size()); ++k)
+      trial.excess[k] = number(excess[k], 0, kSquaresLimit);
+    return trial;
+  }
 
  private:
   const json& document_;
@@ -154,9 +166,10 @@ models::Survey take_table(Taker& taker, const json& document) {
   table.rows = static_cast<double>(taker.whole(taker.at("rows"), models::kRowsMergedLimit));
   table.hash_bits =
       static_cast<unsigned>(taker.whole(taker.at("hash_bits"), models::kHashBitsLimit));
-  // Models of before have neither.
+  // Models of before have none of these.
   table.decimal_comma = document.value("decimal_comma", json()) == json(true);
   if (document.contains("missing")) table.missing = taker.ascending(document["missing"]);
+  if (document.contains("l2_trial")) table.trial = taker.trial(document["l2_trial"]);
   const json& columns = taker.at("columns");
   for (const json& entry : columns.is_array() ? columns : json::array()) {
     ColumnSurvey& column = table.columns.emplace_back();
@@ -214,6 +227,7 @@ Result<models::ModelCard> read_card(const json& document) {
       taker.choice(taker.at("source"), names<models::Source, kSources>()));
   card.shape = take_shape(taker, model);
   card.classes = taker.whole(taker.at("classes"), models::kColumnsLimit);
+  if (model.contains("l2")) card.l2 = taker.number(model["l2"], 0, kSquaresLimit);
   if (card.source == models::Source::csv) card.table = take_table(taker, document);
   if (!taker.is_sound() || !models::check_shape(card.kind, card.shape))
     return fail("its metadata \"{}\" is damaged", kKey);

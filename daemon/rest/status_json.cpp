@@ -59,6 +59,12 @@ json privacy_json(const optim::PrivacySpent& spent) {
   return object;
 }
 
+json l2_json(const optim::Preparation& preparation) {
+  json object = {{"value", *preparation.l2}};
+  if (!preparation.l2_reason.empty()) object["reason"] = preparation.l2_reason;
+  return object;
+}
+
 // How far the run is, and how it ended.
 void add_end(json& run, const gossip::EndStatus& end) {
   put(run, "remaining_s", end.remaining_s);
@@ -80,6 +86,7 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
                  {"samples", run.samples},
                  {"shard", {{"samples", run.shard_samples}}}};
   if (!run.shard_description.empty()) object["shard"]["description"] = run.shard_description;
+  if (run.preparation.l2) object["l2"] = l2_json(run.preparation);
   // Before the first step both are zeros, not measurements.
   if (run.steps > 0) {
     object["local_steps"] = run.local_steps;

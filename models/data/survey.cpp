@@ -60,6 +60,11 @@ Result<void> merge_target(Survey& sum, const Survey& other) {
   return {};
 }
 
+void merge_trial(std::optional<PenaltyTrial>& sum, const PenaltyTrial& other) {
+  if (!sum) sum.emplace();
+  sum->merge(other);
+}
+
 Result<void> merge_into(Survey& sum, const Survey& other) {
   if (sum.hash_bits != other.hash_bits)
     return fail("one node has data.words = {}, another {}; expected one for all",
@@ -80,6 +85,7 @@ Result<void> merge_into(Survey& sum, const Survey& other) {
   }
   TRY_DO(merge_target(sum, other));
   sum.rows += other.rows;
+  if (other.trial) merge_trial(sum.trial, *other.trial);
   sum.decimal_comma = sum.decimal_comma || other.decimal_comma;
   merge_words(sum.missing, other.missing);
   return {};
@@ -141,16 +147,35 @@ void survey_target(const Dataset& set, std::span<const std::uint32_t> rows, std:
   survey.classes = chosen(set.class_names, classes, least);
 }
 
+// A founder's rows count as its moments do; see kRowsMost.
+void lessen_rows(std::span<Survey> surveys) {
+  std::vector<double> rows;
+  for (const Survey& survey : surveys)
+    if (survey.rows > 0) rows.push_back(survey.rows);
+  if (rows.size() < 3) return;
+  const double most = kRowsMost * median(std::move(rows));
+  for (Survey& survey : surveys) {
+    double counted = survey.amounts.count;
+    for (const ColumnSurvey& column : survey.columns)
+      counted = std::max(counted, column.moments.count);
+    survey.rows = std::max(counted, std::min(survey.rows, most));
+  }
+}
+
 // Without the moments of a founder that lie far from those of the others.
 std::vector<Survey> plausible(std::span<const Survey> of_founders) {
   std::vector<Survey> surveys(of_founders.begin(), of_founders.end());
   std::map<std::string, std::vector<Moments*>> columns;
   std::vector<Moments*> amounts;
+  std::vector<PenaltyTrial*> trials;
   for (Survey& survey : surveys) {
     amounts.push_back(&survey.amounts);
+    if (survey.trial) trials.push_back(&*survey.trial);
     for (ColumnSurvey& column : survey.columns) columns[column.name].push_back(&column.moments);
   }
   leave_out_implausible(amounts);
+  lessen_implausible(trials);
+  lessen_rows(surveys);
   for (const auto& [name, of_column] : columns) leave_out_implausible(of_column);
   return surveys;
 }

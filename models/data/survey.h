@@ -14,6 +14,7 @@
 #include "models/data/dataset.h"
 #include "models/data/dealt_file.h"
 #include "models/data/moments.h"
+#include "models/data/penalty_trial.h"
 
 namespace starling::models {
 
@@ -39,6 +40,8 @@ struct Survey {
   bool is_fixed = false;
   // With data.shard = auto: the file that is dealt out, the same at all nodes.
   std::optional<DealtFile> dealt = {};
+  // With model.l2 = auto, of this founder's rows, or merged of all.
+  std::optional<PenaltyTrial> trial = {};
 
   const ColumnSurvey* find(std::string_view name) const;
 };

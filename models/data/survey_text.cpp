@@ -16,6 +16,9 @@ namespace {
 // The second one says which file is dealt out, in two words more.
 constexpr std::string_view kFormat = "starling-survey-3", kDealtFormat = "starling-survey-4";
 
+// What follows the target is named, and may be absent. A node of an earlier version refuses it.
+constexpr std::string_view kTrial = "l2-trial";
+
 constexpr std::size_t kHashDigits = 16;
 
 class Writer {
@@ -28,9 +31,9 @@ class Writer {
     put(words.size());
     for (const std::string& word : words) put(std::string_view(word));
   }
+  void put(double number) { put(std::string_view(fmt::to_string(number))); }
   void put(const Moments& moments) {
-    for (const double number : {moments.count, moments.mean, moments.squares})
-      put(std::string_view(fmt::to_string(number)));
+    for (const double number : {moments.count, moments.mean, moments.squares}) put(number);
   }
   std::string finish() { return std::move(text_); }
 
@@ -135,6 +138,19 @@ Result<ColumnSurvey> take_column(Taker& taker) {
   return column;
 }
 
+Result<PenaltyTrial> take_trial(Taker& taker) {
+  constexpr double kExcessLimit = 1e100;  // so that no merger of surveys overflows
+  PenaltyTrial trial;
+  TRY(const std::size_t rows, taker.size(kRowsMergedLimit));
+  trial.rows = static_cast<double>(rows);
+  for (double& excess : trial.excess) {
+    TRY(excess, taker.number());
+    if (!(excess >= 0 && excess <= kExcessLimit))
+      return fail("a survey holds an excess of {}, expected 0 to {}", excess, kExcessLimit);
+  }
+  return trial;
+}
+
 }  // namespace
 
 std::string encode(const Survey& survey) {
@@ -162,6 +178,11 @@ std::string encode(const Survey& survey) {
     writer.put(survey.classes);
   else
     writer.put(survey.amounts);
+  if (survey.trial) {
+    writer.put(kTrial);
+    writer.put(std::floor(survey.trial->rows));
+    for (const double excess : survey.trial->excess) writer.put(excess);
+  }
   return writer.finish();
 }
 
@@ -204,6 +225,11 @@ Result<Survey> decode_survey(std::string_view text) {
   }
   if (survey.amounts.count > survey.rows)
     return fail("a survey of {} rows counts {} targets", survey.rows, survey.amounts.count);
+  if (!taker.at_end()) {
+    TRY(const std::string_view part, taker.word());
+    if (part != kTrial) return fail("a survey holds a part \"{}\"", part.substr(0, 40));
+    TRY(survey.trial, take_trial(taker));
+  }
   if (!taker.at_end()) return fail("a survey holds bytes after its end");
   return survey;
 }

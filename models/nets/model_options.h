@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,10 @@ struct ModelOptions {
   ModelKind kind = ModelKind::automatic;
   std::vector<std::size_t> hidden{64};             // of mlp
   std::vector<LayerSpec> layers = usual_layers();  // of net, without the output layer
-  double l2 = 0;
+  // Nothing: auto. For a table, found from the surveys of all founders; else 0.
+  std::optional<double> l2 = 0;
+  // With optim.noise only steps may tell of rows: no trials of l2.
+  bool is_private = false;
   // lambda of optim.weight-decay. Local steps add it, and the loss leaves it out, but it moves the
   // optimum.
   double weight_decay = 0;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "models/linear/gemm.h"
+#include "models/nets/own_fit.h"
 
 namespace starling::models {
 namespace {
@@ -70,7 +71,8 @@ NetworkObjective<S>::NetworkObjective(ModelOptions model, Share share)
     : model_(std::move(model)),
       share_(std::move(share)),
       dealt_(dealt_file(share_.data(), share_.options())),
-      map_(share_.train()) {
+      map_(share_.train()),
+      l2_(l2_of(model_, {})) {
   if (!share_.train().is_table()) make_network();
 }
 
@@ -91,6 +93,7 @@ std::string NetworkObjective<S>::survey() const {
                       : make_survey(share_.train(), share_.rows(), share_.options().hash_bits,
                                     share_.options().suppress_below);
   survey.dealt = dealt_;
+  if (!model_.start) survey.trial = trial_;
   return encode(survey);
 }
 
@@ -102,6 +105,7 @@ Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
   TRY_DO(check_founded(model_, survey, map.width()));
   map_ = std::move(map);
   survey_ = std::move(survey);
+  l2_ = l2_of(model_, survey_);
   notes_ = founding_notes(share_.train(), *survey_, map_);
   make_network();
   std::vector<bool> left_out;
@@ -110,11 +114,25 @@ Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
   return {};
 }
 
+// What others are told of few rows, or beside noisy steps, would tell of single ones.
+template <class S>
+void NetworkObjective<S>::try_own_rows() {
+  const Dataset& train = share_.train();
+  const DataOptions& options = share_.options();
+  const bool is_wanted = train.is_table() && !survey_ && !model_.l2 && !model_.start;
+  if (!is_wanted || model_.is_private || share_.rows() == tried_) return;
+  tried_ = share_.rows();
+  trial_.reset();
+  if (tried_.size() >= options.suppress_below)
+    trial_ = try_penalties(model_, options, train, tried_);
+}
+
 template <class S>
 void NetworkObjective<S>::assign(const optim::Shard& shard) {
   // A newcomer waits for its model now.
   if constexpr (std::is_same_v<S, float>) prepare_gemm();
   const Assignment assignment = share_.assign(shard);
+  try_own_rows();
   const Source source = share_.options().source;
   optimum_.clear();
   equations_.reset();
@@ -122,7 +140,7 @@ void NetworkObjective<S>::assign(const optim::Shard& shard) {
     return;
   const std::vector<double> best = least_squares(
       share_.train(), assignment.parts,
-      {.bias = network_->shape().bias, .l2 = model_.l2, .weight_decay = model_.weight_decay});
+      {.bias = network_->shape().bias, .l2 = l2_, .weight_decay = model_.weight_decay});
   for (const double value : best) optimum_.push_back(static_cast<double>(static_cast<S>(value)));
 }
 
@@ -151,6 +169,8 @@ optim::DataSummary NetworkObjective<S>::describe() const {
       .optimum = optimum_};
   std::ranges::copy(share_.notes(), std::back_inserter(summary.notes));
   if (!summary.strangeness.empty()) summary.notes.push_back(summary.strangeness);
+  if (network_) summary.preparation.l2 = l2_;
+  if (survey_ && !model_.l2) summary.preparation.l2_reason = explain_l2(*survey_);
   if (network_)
     summary.schema =
         fmt::format("{} {}{} {} of {}, features {:016x}", to_string(model_.kind),
@@ -204,7 +224,7 @@ double NetworkObjective<S>::loss_and_gradient(std::span<const S> x,
   for_each_block(selection, [&](const Block<S>& block, bool first) {
     score += network_->add_gradient(x, block, static_cast<S>(1 / count), first, gradient);
   });
-  return score.loss / count + network_->add_penalty(x, model_.l2, gradient);
+  return score.loss / count + network_->add_penalty(x, l2_, gradient);
 }
 
 template <class S>
@@ -219,7 +239,7 @@ double NetworkObjective<S>::clipped_gradient(std::span<const S> x,
       network_->add_clipped_gradient(x, block, clip.bound, first, gradient);
     });
   for (S& value : gradient) value /= static_cast<S>(clip.divisor);
-  network_->add_penalty(x, model_.l2, gradient);
+  network_->add_penalty(x, l2_, gradient);
   return clip.bound / clip.divisor;
 }
 
@@ -235,7 +255,7 @@ NormalEquations NetworkObjective<S>::normal_equations() {
       equations.add(row, static_cast<double>(block.truth.targets[r]));
     }
   });
-  equations.finish(model_.l2, width);
+  equations.finish(l2_, width);
   return equations;
 }
 

@@ -44,6 +44,7 @@ class NetworkObjective final : public optim::Objective<S> {
 
  private:
   void make_network();
+  void try_own_rows();
   NormalEquations normal_equations();
   std::string strangeness() const;  // as in DataSummary
   // Calls visit(block, is_first) for every block of the selection.
@@ -54,6 +55,9 @@ class NetworkObjective final : public optim::Objective<S> {
   std::optional<DealtFile> dealt_;  // see Survey
   FeatureMap map_;
   std::optional<Survey> survey_;  // of all founders, of a table
+  double l2_;                     // once founded
+  Rows tried_;                    // for trial_
+  std::optional<PenaltyTrial> trial_;
   std::vector<std::string> notes_;
   std::optional<Network<S>> network_;          // once the features are known
   std::vector<optim::ParameterBlock> blocks_;  // of the network

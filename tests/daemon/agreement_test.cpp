@@ -300,7 +300,7 @@ TEST_CASE("A lost answer about what differs is asked for again") {
       std::vector<std::string>{"no edge to node-1: it differs in a key on which nodes must agree"});
   two.nodes.run(2s);
   CHECK(two.warnings("node-2") ==
-        std::vector<std::string>{"no edge to node-1: it has model.l2=0; this node 1"});
+        std::vector<std::string>{"no edge to node-1: it has model.l2=auto; this node 1"});
 }
 
 TEST_CASE("A node that comes back with other values is judged by those") {
