@@ -17,7 +17,8 @@ bool names_goal(const Settings& settings);
 
 // Keys and values that stand in for defaults with data.source = csv: an optimizer, whose rate falls
 // to zero over stop.rounds; without that number it falls for ever, ever more slowly. If the user
-// chooses an algorithm, a schedule or any key of the optimizer, or has a trainer: none.
+// chooses an algorithm, a schedule or any key of the optimizer, or has a trainer: none. For an mlp
+// also stop.keep = best.
 Recipe table_recipe(const Settings& settings);
 // Of `up`, before the former: for a table without a goal a number of rounds.
 Recipe table_goal(const Settings& settings);

@@ -48,6 +48,14 @@ TEST_CASE("without a number of rounds the rate falls for ever") {
   CHECK(recipe_for({{"stop.rounds", "many"}}) == recipe_for({}));
 }
 
+TEST_CASE("an mlp of a table ends with its best models") {
+  CHECK(recipe_for({{"model.kind", "mlp"}}).back() ==
+        std::pair<std::string, std::string>("stop.keep", "best"));
+  CHECK(recipe_for({{"model.kind", "mlp"}, {"optim.momentum", "0.5"}}) ==
+        Keys{{"stop.keep", "best"}});
+  CHECK_FALSE(holds(recipe_for({{"model.kind", "mlp"}, {"stop.keep", "last"}}), "stop.keep"));
+}
+
 TEST_CASE("up gives a table without a goal a number of rounds") {
   const auto goal_for = [](Keys keys) {
     keys.emplace_back("data.source", "csv");
