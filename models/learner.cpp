@@ -114,7 +114,8 @@ Result<std::size_t> model_bytes(const LearnerOptions& options, const Dataset& tr
   if (train.is_table()) {
     std::vector<std::uint32_t> rows(train.rows);
     std::iota(rows.begin(), rows.end(), std::uint32_t{0});
-    surveys.push_back(encode(make_survey(train, rows, data.hash_bits)));
+    surveys.push_back(
+        encode(make_survey(train, rows, data.hash_bits, 0, data.target_scale == TargetScale::log)));
   }
   TRY(const ModelCard card, make_card(options.model, data, train, surveys));
   const bool is_double = options.model.precision == Precision::f64;

@@ -173,6 +173,12 @@ struct StepCount {
   std::optional<double> pace = 1;
 };
 
+// Of the rows of one class: how many there are, and of how many the class is found.
+struct Recall {
+  std::string name;
+  std::size_t rows = 0, found = 0;
+};
+
 struct Evaluation {
   std::uint64_t round = 0;
   double loss = 0;
@@ -181,6 +187,10 @@ struct Evaluation {
   std::size_t samples = 0;          // that it is of; 0: not known
   std::size_t available = 0;        // that it could have been of; 0: not known
   bool is_repeated = false;         // the last one again: nothing was measured since
+  // Of a table of two classes: the area under the curve, and of how many pairs of rows it is.
+  std::optional<double> area = {};
+  double pairs = 0;
+  std::optional<Recall> rare = {};  // of the rarest class of a table, where it is rare
 
   bool is_whole() const { return available > 0 && samples == available; }
 };
@@ -293,6 +303,9 @@ struct Stats {
 struct Preparation {
   std::optional<double> l2 = {};  // model.l2, or what auto stands for; nothing: not known
   std::string l2_reason = {};     // why auto stands for that
+  // Of the node's own held-out rows with a linear model of its own rows alone, of a table; nothing:
+  // not known.
+  std::optional<Evaluation> alone = {};
 };
 
 // The properties of the training that the protocol needs.

@@ -15,6 +15,7 @@
 #include "daemon/attach/external_run.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/keys/issue.h"
+#include "daemon/cli/terminal/quality.h"
 #include "daemon/process/background_reader.h"
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
@@ -392,6 +393,7 @@ Outcome<int> judge(Daemon& daemon, const Config& config, bool has_output) {
   const gossip::EndStatus& end = last->status.run.end;
   if (end.model.hash != 0)
     log::info("the run ended with one model, {}: {}", to_text(end.model), end.reason);
+  log_quality(daemon.identity.name, last->status.run);
   if (const std::string& shortfall = end.shortfall; !shortfall.empty())
     return complaint(end.is_left_behind ? kExitLeftBehind : kExitGoalNotReached,
                      "goal not reached: {}", shortfall);

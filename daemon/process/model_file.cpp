@@ -86,6 +86,8 @@ ordered card_json(const models::ModelCard& card) {
   document["target"] =
       table.classifies ? ordered{{"classes", table.classes}} : moments_json(table.amounts);
   document["target"]["name"] = table.target;
+  if (table.is_log) document["target"]["scale"] = "log";
+  if (!table.class_rows.empty()) document["target"]["rows"] = table.class_rows;
   return document;
 }
 
@@ -160,6 +162,23 @@ class Taker {
   bool sound_ = true;
 };
 
+// Models of before have no rows by class.
+void take_classes(Taker& taker, const json& target, models::Survey& table) {
+  table.classes = taker.ascending(target["classes"]);
+  if (!target.contains("rows")) return;
+  const json& rows = taker.list(target["rows"]);
+  if (rows.size() != table.classes.size()) return;
+  for (const json& count : rows)
+    table.class_rows.push_back(static_cast<double>(taker.whole(count, models::kRowsMergedLimit)));
+}
+
+void take_amounts(Taker& taker, const json& target, models::Survey& table) {
+  table.amounts = taker.moments(target);
+  if (!target.is_object() || !target.contains("scale")) return;
+  table.is_log = true;
+  taker.choice(target["scale"], std::array<std::string_view, 1>{"log"});
+}
+
 models::Survey take_table(Taker& taker, const json& document) {
   models::Survey table;
   table.is_fixed = true;
@@ -183,9 +202,9 @@ models::Survey take_table(Taker& taker, const json& document) {
   table.target = taker.text(taker.at(target, "name"));
   table.classifies = target.is_object() && target.contains("classes");
   if (table.classifies)
-    table.classes = taker.ascending(target["classes"]);
+    take_classes(taker, target, table);
   else
-    table.amounts = taker.moments(target);
+    take_amounts(taker, target, table);
   return table;
 }
 

@@ -28,8 +28,9 @@ json node_json(const Snapshot& snapshot) {
           {"warnings", snapshot.status.warnings}};
 }
 
-json evaluation_json(const optim::Evaluation& evaluation) {
-  json object = {{"round", evaluation.round}};
+// Without the round.
+json quality_json(const optim::Evaluation& evaluation) {
+  json object = json::object();
   put(object, "loss", evaluation.loss);
   put(object, "accuracy", evaluation.accuracy);
   put(object, "rmse", evaluation.rmse);
@@ -37,6 +38,16 @@ json evaluation_json(const optim::Evaluation& evaluation) {
     object["samples"] = evaluation.samples;
     object["available"] = evaluation.available;
   }
+  put(object, "auc", evaluation.area);
+  if (evaluation.area) object["auc_pairs"] = evaluation.pairs;
+  if (const auto& rare = evaluation.rare)
+    object["rare"] = {{"class", rare->name}, {"rows", rare->rows}, {"found", rare->found}};
+  return object;
+}
+
+json evaluation_json(const optim::Evaluation& evaluation) {
+  json object = quality_json(evaluation);
+  object["round"] = evaluation.round;
   return object;
 }
 
@@ -87,6 +98,7 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
                  {"shard", {{"samples", run.shard_samples}}}};
   if (!run.shard_description.empty()) object["shard"]["description"] = run.shard_description;
   if (run.preparation.l2) object["l2"] = l2_json(run.preparation);
+  if (run.preparation.alone) object["alone"] = quality_json(*run.preparation.alone);
   // Before the first step both are zeros, not measurements.
   if (run.steps > 0) {
     object["local_steps"] = run.local_steps;

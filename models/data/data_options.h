@@ -48,6 +48,9 @@ enum class Task { automatic, regression, classification };
 // What a table's numbers have before their fraction; automatic: by the cells.
 enum class Decimal { automatic, point, comma };
 
+// How amounts that are predicted are scaled: as they are, or by their logarithm.
+enum class TargetScale { plain, log };
+
 // How to treat a row with a missing cell.
 enum class Missing { impute, drop, error };
 
@@ -63,6 +66,7 @@ struct DataOptions {
   std::string target = {};
   std::vector<std::string> ignore = {};  // columns of a table that are left out
   Task task = Task::automatic;
+  TargetScale target_scale = TargetScale::plain;
   Missing missing = Missing::impute;
   char separator = 0;  // of a table; 0: found in its first line
   Decimal decimal = Decimal::automatic;

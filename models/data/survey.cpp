@@ -43,6 +43,19 @@ Result<void> merge_column(ColumnSurvey& sum, const ColumnSurvey& other) {
   return {};
 }
 
+// Of a founder without counts, of an earlier version, nobody knows how many all have.
+void merge_classes(Survey& sum, const Survey& other) {
+  std::map<std::string, double> rows;
+  const bool is_known = sum.class_rows.size() == sum.classes.size() &&
+                        other.class_rows.size() == other.classes.size();
+  for (const Survey* one : {static_cast<const Survey*>(&sum), &other})
+    for (std::size_t c = 0; is_known && c < one->classes.size(); ++c)
+      rows[one->classes[c]] += one->class_rows[c];
+  merge_words(sum.classes, other.classes);
+  sum.class_rows.clear();
+  for (const auto& [name, count] : rows) sum.class_rows.push_back(count);
+}
+
 Result<void> merge_target(Survey& sum, const Survey& other) {
   if (sum.target != other.target)
     return fail("one node predicts {}, another {}; expected one data.target", sum.target,
@@ -52,8 +65,13 @@ Result<void> merge_target(Survey& sum, const Survey& other) {
         "target {} holds classes at one node and amounts at another; set data.task = "
         "classification or regression at all of them",
         sum.target);
+  if (sum.is_log != other.is_log)
+    return fail(
+        "target {} is scaled by its logarithm at one node only; set data.target-scale "
+        "alike at all of them",
+        sum.target);
   sum.amounts.merge(other.amounts);
-  merge_words(sum.classes, other.classes);
+  merge_classes(sum, other);
   if (sum.classes.size() > kClassesLimit)
     return fail("target {} has {} classes at all nodes together, expected at most {}", sum.target,
                 sum.classes.size(), kClassesLimit);
@@ -143,8 +161,10 @@ void survey_target(const Dataset& set, std::span<const std::uint32_t> rows, std:
     if (survey.classifies)
       ++classes[static_cast<std::size_t>(set.labels[row])];
     else
-      survey.amounts.add(set.targets[row]);
+      survey.amounts.add(survey.is_log ? std::log(set.targets[row]) : set.targets[row]);
   survey.classes = chosen(set.class_names, classes, least);
+  for (const std::size_t count : classes)
+    if (count > 0 && count >= least) survey.class_rows.push_back(static_cast<double>(count));
 }
 
 // A founder's rows count as its moments do; see kRowsMost.
@@ -159,6 +179,7 @@ void lessen_rows(std::span<Survey> surveys) {
     for (const ColumnSurvey& column : survey.columns)
       counted = std::max(counted, column.moments.count);
     survey.rows = std::max(counted, std::min(survey.rows, most));
+    for (double& count : survey.class_rows) count = std::min(count, survey.rows);
   }
 }
 
@@ -197,13 +218,14 @@ const ColumnSurvey* Survey::find(std::string_view name) const {
 }
 
 Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits,
-                   std::size_t suppress_below) {
+                   std::size_t suppress_below, bool is_log) {
   if (rows.size() < suppress_below) rows = {};
   const auto& table = std::get<TableFeatures>(set.features);
   const Seen seen = look_at(table, rows);
   Survey survey;
   survey.target = table.target;
   survey.classifies = set.classes > 0;
+  survey.is_log = is_log && !survey.classifies;
   survey.rows = static_cast<double>(rows.size());
   survey.hash_bits = hash_bits;
   survey.decimal_comma = table.decimal_comma;

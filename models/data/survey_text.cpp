@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kFormat = "starling-survey-3", kDealtFormat = "starling-survey-4";
 
 // What follows the target is named, and may be absent. A node of an earlier version refuses it.
-constexpr std::string_view kTrial = "l2-trial";
+constexpr std::string_view kTrial = "l2-trial", kClassRows = "class-rows", kLog = "log-target";
 
 constexpr std::size_t kHashDigits = 16;
 
@@ -151,6 +151,29 @@ Result<PenaltyTrial> take_trial(Taker& taker) {
   return trial;
 }
 
+// One count for each class.
+Result<void> take_class_rows(Taker& taker, Survey& survey) {
+  for (std::size_t c = 0; c < survey.classes.size(); ++c) {
+    TRY(const std::size_t rows, taker.size(kRowsMergedLimit));
+    survey.class_rows.push_back(static_cast<double>(rows));
+  }
+  return {};
+}
+
+Result<void> take_part(Taker& taker, Survey& survey) {
+  TRY(const std::string_view part, taker.word());
+  if (part == kClassRows && survey.class_rows.empty() && !survey.classes.empty())
+    return take_class_rows(taker, survey);
+  if (part == kLog && !survey.is_log && !survey.classifies) {
+    survey.is_log = true;
+    return {};
+  }
+  if (part != kTrial || survey.trial)
+    return fail("a survey holds a part \"{}\" after its target", part.substr(0, 40));
+  TRY(survey.trial, take_trial(taker));
+  return {};
+}
+
 }  // namespace
 
 std::string encode(const Survey& survey) {
@@ -178,6 +201,11 @@ std::string encode(const Survey& survey) {
     writer.put(survey.classes);
   else
     writer.put(survey.amounts);
+  if (survey.is_log) writer.put(kLog);
+  if (!survey.class_rows.empty()) {
+    writer.put(kClassRows);
+    for (const double rows : survey.class_rows) writer.put(rows);
+  }
   if (survey.trial) {
     writer.put(kTrial);
     writer.put(std::floor(survey.trial->rows));
@@ -225,12 +253,7 @@ Result<Survey> decode_survey(std::string_view text) {
   }
   if (survey.amounts.count > survey.rows)
     return fail("a survey of {} rows counts {} targets", survey.rows, survey.amounts.count);
-  if (!taker.at_end()) {
-    TRY(const std::string_view part, taker.word());
-    if (part != kTrial) return fail("a survey holds a part \"{}\"", part.substr(0, 40));
-    TRY(survey.trial, take_trial(taker));
-  }
-  if (!taker.at_end()) return fail("a survey holds bytes after its end");
+  while (!taker.at_end()) TRY_DO(take_part(taker, survey));
   return survey;
 }
 

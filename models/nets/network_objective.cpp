@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "models/data/table_notes.h"
 #include "models/linear/gemm.h"
-#include "models/nets/own_fit.h"
 
 namespace starling::models {
 namespace {
@@ -91,9 +91,12 @@ std::string NetworkObjective<S>::survey() const {
   Survey survey = model_.start
                       ? *model_.start->card.table
                       : make_survey(share_.train(), share_.rows(), share_.options().hash_bits,
-                                    share_.options().suppress_below);
+                                    share_.options().suppress_below,
+                                    share_.options().target_scale == TargetScale::log);
   survey.dealt = dealt_;
-  if (!model_.start) survey.trial = trial_;
+  // Of few rows it would tell of single ones.
+  if (!model_.start && fitted_.size() >= share_.options().suppress_below)
+    survey.trial = own_fit_.trial;
   return encode(survey);
 }
 
@@ -106,7 +109,10 @@ Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
   map_ = std::move(map);
   survey_ = std::move(survey);
   l2_ = l2_of(model_, survey_);
+  rare_.reset();
+  if (const auto rare = rare_class(survey_->class_rows)) rare_ = {*rare, survey_->classes[*rare]};
   notes_ = founding_notes(share_.train(), *survey_, map_);
+  if (!model_.l2) notes_.push_back(fmt::format("model.l2 = {:.2g}: {}", l2_, explain_l2(*survey_)));
   make_network();
   std::vector<bool> left_out;
   for (const std::int32_t label : map_.classes()) left_out.push_back(label < 0);
@@ -114,17 +120,13 @@ Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
   return {};
 }
 
-// What others are told of few rows, or beside noisy steps, would tell of single ones.
+// Beside noisy steps nothing else may come from the rows.
 template <class S>
-void NetworkObjective<S>::try_own_rows() {
+void NetworkObjective<S>::look_at_own_rows() {
   const Dataset& train = share_.train();
-  const DataOptions& options = share_.options();
-  const bool is_wanted = train.is_table() && !survey_ && !model_.l2 && !model_.start;
-  if (!is_wanted || model_.is_private || share_.rows() == tried_) return;
-  tried_ = share_.rows();
-  trial_.reset();
-  if (tried_.size() >= options.suppress_below)
-    trial_ = try_penalties(model_, options, train, tried_);
+  if (!train.is_table() || survey_ || model_.is_private || share_.rows() == fitted_) return;
+  fitted_ = share_.rows();
+  own_fit_ = fit_own_rows(model_, share_.options(), train, fitted_, share_.data().test);
 }
 
 template <class S>
@@ -132,7 +134,7 @@ void NetworkObjective<S>::assign(const optim::Shard& shard) {
   // A newcomer waits for its model now.
   if constexpr (std::is_same_v<S, float>) prepare_gemm();
   const Assignment assignment = share_.assign(shard);
-  try_own_rows();
+  look_at_own_rows();
   const Source source = share_.options().source;
   optimum_.clear();
   equations_.reset();
@@ -169,6 +171,7 @@ optim::DataSummary NetworkObjective<S>::describe() const {
       .optimum = optimum_};
   std::ranges::copy(share_.notes(), std::back_inserter(summary.notes));
   if (!summary.strangeness.empty()) summary.notes.push_back(summary.strangeness);
+  summary.preparation.alone = own_fit_.alone;
   if (network_) summary.preparation.l2 = l2_;
   if (survey_ && !model_.l2) summary.preparation.l2_reason = explain_l2(*survey_);
   if (network_)
@@ -278,15 +281,23 @@ optim::Evaluation NetworkObjective<S>::evaluate(std::span<const S> x, std::size_
   const Selection selection = share_.evaluation(limit);
   const double count = static_cast<double>(selection.rows.size());
   Score score;
-  for_each_block(selection,
-                 [&](const Block<S>& block, bool) { score += network_->score(x, block); });
+  double squares = 0;
+  ClassTally tally(survey_ ? survey_->classes.size() : 0, rare_);
+  for_each_block(selection, [&](const Block<S>& block, bool) {
+    const std::span<const S> outputs = network_->outputs(x, block);
+    if (survey_ && survey_->classifies)
+      tally.add(outputs, std::span(block.truth.labels, block.rows));
+    if (selection.set->classes == 0) squares += map_.squared_error(outputs, block.truth.targets);
+    score += network_->score_outputs(block);
+  });
   optim::Evaluation evaluation{.samples = selection.rows.size(), .available = selection.available};
   evaluation.loss = score.loss / count;
   if (selection.set->classes > 0)
     // Rows of a class that the model does not know count as wrong.
     evaluation.accuracy = static_cast<double>(score.correct) / count * selection.usable;
   else
-    evaluation.rmse = std::sqrt(score.squared_error / count) * map_.target_unit();
+    evaluation.rmse = std::sqrt(squares / count);
+  tally.write(evaluation);
   return evaluation;
 }
 

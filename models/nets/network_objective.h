@@ -10,9 +10,11 @@
 #include "models/data/share.h"
 #include "models/linear/feature_map.h"
 #include "models/linear/normal_equations.h"
+#include "models/nets/class_tally.h"
 #include "models/nets/model_card.h"
 #include "models/nets/model_options.h"
 #include "models/nets/network.h"
+#include "models/nets/own_fit.h"
 #include "optim/local/objective.h"
 
 namespace starling::models {
@@ -44,7 +46,7 @@ class NetworkObjective final : public optim::Objective<S> {
 
  private:
   void make_network();
-  void try_own_rows();
+  void look_at_own_rows();
   NormalEquations normal_equations();
   std::string strangeness() const;  // as in DataSummary
   // Calls visit(block, is_first) for every block of the selection.
@@ -56,8 +58,9 @@ class NetworkObjective final : public optim::Objective<S> {
   FeatureMap map_;
   std::optional<Survey> survey_;  // of all founders, of a table
   double l2_;                     // once founded
-  Rows tried_;                    // for trial_
-  std::optional<PenaltyTrial> trial_;
+  std::optional<ClassTally::Rare> rare_;
+  Rows fitted_;                   // for own_fit_
+  OwnFit own_fit_;
   std::vector<std::string> notes_;
   std::optional<Network<S>> network_;          // once the features are known
   std::vector<optim::ParameterBlock> blocks_;  // of the network

@@ -118,7 +118,7 @@ TEST_CASE("Words that tell nothing ask for a stronger penalty than a number that
     const auto data = load_shared(options);
     std::vector<std::uint32_t> rows(data->train.rows);
     std::iota(rows.begin(), rows.end(), 0U);
-    const auto trial = try_penalties(kAuto, options, data->train, rows);
+    const auto trial = fit_own_rows(kAuto, options, data->train, rows, data->test).trial;
     REQUIRE(trial);
     CHECK(trial->rows == static_cast<double>(rows.size()));
     CHECK(std::ranges::min(trial->excess) == 0);

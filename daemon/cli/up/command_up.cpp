@@ -20,6 +20,7 @@
 #include "daemon/cli/terminal/fleet_view.h"
 #include "daemon/cli/terminal/frame.h"
 #include "daemon/cli/terminal/output.h"
+#include "daemon/cli/terminal/quality.h"
 #include "daemon/cli/terminal/screen.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/terminal/text_width.h"
@@ -35,6 +36,7 @@
 #include "daemon/process/notices.h"
 #include "daemon/process/stop_signals.h"
 #include "daemon/rest/document.h"
+#include "daemon/rest/run_reading.h"
 #include "daemon/rest/summary_json.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/setting_sources.h"
@@ -300,6 +302,7 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
     notices.hear(Time(started.time_since_epoch()), node.name, doubts(config, schema()));
   notices.take_all();
   std::optional<steady_clock::time_point> end_until;
+  std::string l2;
   is_watched = true;
   while (true) {
     fleet.refresh();
@@ -307,6 +310,10 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
     hear_nodes(fleet, notices, seconds_since(started));
     print_notices(notices.take_due(Time(steady_clock::now().time_since_epoch())), progress.screen(),
                   quiet);
+    if (!quiet && l2.empty()) {
+      l2 = l2_line(part(fleet.first_status(), "run"));
+      if (!l2.empty()) print_notices({l2}, progress.screen(), quiet);
+    }
     if (!quiet) progress.show(fleet, seconds_since(started));
     Verdict verdict = judge(fleet, goal);
     if (interrupted) verdict.text = "interrupted before the nodes had one model";

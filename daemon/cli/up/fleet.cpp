@@ -18,6 +18,7 @@
 #include "daemon/process/json_text.h"
 #include "daemon/rest/document.h"
 #include "daemon/rest/http_client.h"
+#include "daemon/rest/run_reading.h"
 #include "models/data/gz_file.h"
 
 namespace starling::daemon {
@@ -307,7 +308,9 @@ std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
                          ? number(part(node.status, "consensus"), "distance")
                          : std::nullopt,
          .distance_to_optimum = number(run, "distance_to_optimum"),
-         .sent_bytes = part(node.status, "traffic").value("sent_bytes", std::uint64_t{0})});
+         .sent_bytes = part(node.status, "traffic").value("sent_bytes", std::uint64_t{0}),
+         .held_out = read_evaluation(evaluation),
+         .alone = read_evaluation(part(run, "alone"))});
   }
   return summaries;
 }
