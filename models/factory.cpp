@@ -54,6 +54,11 @@ Result<std::unique_ptr<optim::Objective<S>>> make_unweighted(const ModelOptions&
   const Dataset& train = data->train;
   TRY(ModelOptions resolved, resolve(model, options, train));
   const ModelKind kind = resolved.kind;
+  if (model.class_weights.is_set() && !train.is_table())
+    return fail(
+        "model.class-weight = {}: only the classes of a table have weights; expected "
+        "data.source = csv, or no weights",
+        to_string(model.class_weights));
   TRY_DO(
       check_shape(kind, shape_of(resolved, options.source, input_of(kind, train), train.classes)));
   if (is_sparse(train) && kind == ModelKind::logistic)

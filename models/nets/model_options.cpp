@@ -34,6 +34,14 @@ void read_hidden(Reader& reader, ModelOptions& options) {
                                kHiddenLayersLimit, kHiddenUnitsLimit));
 }
 
+void read_class_weights(Reader& reader, ModelOptions& options) {
+  auto weights = parse_class_weights(reader.list("model.class-weight"));
+  if (weights)
+    options.class_weights = *std::move(weights);
+  else
+    reader.mistake("model.class-weight", weights.error().text);
+}
+
 void read_layers(Reader& reader, ModelOptions& options) {
   auto layers = parse_layers(reader.list("model.layers"));
   if (layers)
@@ -106,6 +114,13 @@ const Bindings<ModelOptions>& bindings() {
               "the best of 1, 3, 10, 30 and 100 over the number of all rows, by the loss on rows "
               "that founders leave out of short fits of their own; else 0.")
         .initially("auto")
+        .add({"model.class-weight", "",
+              "How much a row counts in training, by its class: balanced (each class as much as "
+              "another, by the rows of all nodes), or a list such as no:1,yes:10, where others "
+              "count 1. Larger weights of a rare class find more of its rows, take more rows of "
+              "others for it, and make probabilities too large. Empty: all count 1.",
+              true, agreed},
+             read_class_weights, [](const ModelOptions& o) { return to_string(o.class_weights); })
         .bind("model.precision", &ModelOptions::precision, OneOf{kPrecisions}, agreed,
               "f32 or f64: of parameters, gradients and what is sent. f64 doubles the traffic and "
               "is for problems solved to more than six digits.")

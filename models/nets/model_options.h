@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/settings.h"
+#include "models/nets/class_weights.h"
 #include "models/nets/layer.h"
 
 namespace starling::models {
@@ -33,6 +34,7 @@ struct ModelOptions {
   // lambda of optim.weight-decay. Local steps add it, and the loss leaves it out, but it moves the
   // optimum.
   double weight_decay = 0;
+  ClassWeights class_weights = {};
   Precision precision = Precision::f32;
   std::string from = {};  // the file of a model to start from; empty: none
   std::shared_ptr<const TrainedModel> start = nullptr;  // its contents

@@ -106,6 +106,8 @@ Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
   TRY(Survey survey, merge_texts(surveys));
   TRY(FeatureMap map, FeatureMap::found(share_.train(), survey));
   TRY_DO(check_founded(model_, survey, map.width()));
+  TRY(const std::vector<double> weights, weights_of(model_.class_weights, survey));
+  class_weights_.assign(weights.begin(), weights.end());
   map_ = std::move(map);
   survey_ = std::move(survey);
   l2_ = l2_of(model_, survey_);
@@ -225,7 +227,7 @@ double NetworkObjective<S>::loss_and_gradient(std::span<const S> x,
   const double count = static_cast<double>(selection.rows.size());
   Score score;
   for_each_block(selection, [&](const Block<S>& block, bool first) {
-    score += network_->add_gradient(x, block, static_cast<S>(1 / count), first, gradient);
+    score += network_->add_gradient(x, weighted(block), static_cast<S>(1 / count), first, gradient);
   });
   return score.loss / count + network_->add_penalty(x, l2_, gradient);
 }
@@ -239,7 +241,7 @@ double NetworkObjective<S>::clipped_gradient(std::span<const S> x,
   std::ranges::fill(gradient, S{0});
   if (!batch.empty())
     for_each_block(share_.batch(batch), [&](const Block<S>& block, bool first) {
-      network_->add_clipped_gradient(x, block, clip.bound, first, gradient);
+      network_->add_clipped_gradient(x, weighted(block), clip.bound, first, gradient);
     });
   for (S& value : gradient) value /= static_cast<S>(clip.divisor);
   network_->add_penalty(x, l2_, gradient);

@@ -49,6 +49,11 @@ class NetworkObjective final : public optim::Objective<S> {
   void look_at_own_rows();
   NormalEquations normal_equations();
   std::string strangeness() const;  // as in DataSummary
+  // With the weights of the classes, for training.
+  Block<S> weighted(Block<S> block) const {
+    if (!class_weights_.empty()) block.truth.weights = class_weights_.data();
+    return block;
+  }
   // Calls visit(block, is_first) for every block of the selection.
   void for_each_block(const Selection& selection, auto visit);
 
@@ -59,6 +64,7 @@ class NetworkObjective final : public optim::Objective<S> {
   std::optional<Survey> survey_;  // of all founders, of a table
   double l2_;                     // once founded
   std::optional<ClassTally::Rare> rare_;
+  std::vector<S> class_weights_;  // empty: all count 1
   Rows fitted_;                   // for own_fit_
   OwnFit own_fit_;
   std::vector<std::string> notes_;

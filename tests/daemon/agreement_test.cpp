@@ -80,6 +80,7 @@ std::map<std::string, Other> others() {
       {"model.hidden", {"32,16"}},
       {"model.layers", {"conv:8:5,pool:2,dense:32"}},
       {"model.l2", {"0.01"}},
+      {"model.class-weight", {"balanced"}},
       {"model.precision", {"f64", {{"exchange.codec", "f32"}}}},
       {"model.from", {model_file("b", 2), {{"model.from", model_file("a", 1)}}}},
       {"data.source", {"houses", {{"model.kind", "linear"}}}},
