@@ -86,6 +86,7 @@ std::map<std::string, Other> others() {
       {"data.source", {"houses", {{"model.kind", "linear"}}}},
       {"data.target", {"z", csv}},
       {"data.task", {"regression", {{"model.kind", "linear"}}}},
+      {"data.target-scale", {"log", csv}},
       {"data.missing", {"drop"}},
       {"data.words", {"hash:8"}},
       {"data.weight", {"samples"}},
