@@ -4,6 +4,7 @@
 
 Features are those that Starling makes: numbers scaled by mean and deviation, missing ones at the
 mean, and words one-hot, missing ones a word. Prints one JSON document.
+Classes are learned without a penalty, unless there is a C.
 """
 import csv
 import json
@@ -13,7 +14,7 @@ import time
 import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import accuracy_score, mean_squared_error, r2_score
+from sklearn.metrics import accuracy_score, mean_squared_error, r2_score, roc_auc_score
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 MISSING = {"", "na", "n/a", "nan", "null", "?", "-"}
@@ -71,7 +72,10 @@ def score(model, features, columns, specification):
     truth = columns[specification["target"]]
     predicted = model.predict(features)
     if specification["classifies"]:
-        return {"accuracy": accuracy_score(truth, predicted)}
+        scores = {"accuracy": accuracy_score(truth, predicted)}
+        if len(model.classes_) == 2:
+            scores["area"] = roc_auc_score(np.array(truth) == model.classes_[1], model.decision_function(features))
+        return scores
     amounts = np.array(truth, dtype=float)
     return {"rmse": mean_squared_error(amounts, predicted, squared=False), "r2": r2_score(amounts, predicted)}
 
@@ -83,7 +87,7 @@ def main():
     features = Features(train, specification)
     truth = train[specification["target"]]
     if specification["classifies"]:
-        model = LogisticRegression(C=NO_PENALTY, max_iter=5000)
+        model = LogisticRegression(C=specification.get("C", NO_PENALTY), max_iter=5000)
     else:
         model, truth = LinearRegression(), np.array(truth, dtype=float)
     model.fit(features.of(train), truth)

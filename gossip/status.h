@@ -148,6 +148,7 @@ struct RunStatus {
   CodecStatus codec = {};
   std::size_t shard_samples = 0;
   std::string shard_description;
+  optim::Preparation preparation = {};
   std::optional<optim::PrivacySpent> privacy = {};  // by its steps so far; nothing without noise
   EndStatus end = {};
   std::optional<std::string> problem;  // why the last local steps were refused

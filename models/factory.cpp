@@ -54,10 +54,16 @@ Result<std::unique_ptr<optim::Objective<S>>> make_unweighted(const ModelOptions&
   const Dataset& train = data->train;
   TRY(ModelOptions resolved, resolve(model, options, train));
   const ModelKind kind = resolved.kind;
+  if (model.class_weights.is_set() && !train.is_table())
+    return fail(
+        "model.class-weight = {}: only the classes of a table have weights; expected "
+        "data.source = csv, or no weights",
+        to_string(model.class_weights));
   TRY_DO(
       check_shape(kind, shape_of(resolved, options.source, input_of(kind, train), train.classes)));
   if (is_sparse(train) && kind == ModelKind::logistic)
-    return std::make_unique<SparseLogistic<S>>(model.l2, Share(std::move(data), options));
+    return std::make_unique<SparseLogistic<S>>(model.l2.value_or(0),
+                                               Share(std::move(data), options));
   if (is_sparse(train) && train.columns > kDenseColumnsLimit)
     return fail("model.kind = {} on {} sparse columns; expected at most {}, or logistic",
                 to_string(kind), train.columns, kDenseColumnsLimit);
@@ -145,6 +151,7 @@ Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& option
     input = SampleShape(map.width());
     card.classes = card.table->classes.size();
   }
+  card.l2 = l2_of(resolved, card.table);
   card.shape = shape_of(resolved, options.source, input, card.classes);
   TRY_DO(check_shape(card.kind, card.shape));
   return card;

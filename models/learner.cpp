@@ -65,6 +65,7 @@ Result<std::unique_ptr<optim::Trainer>> make_typed(const LearnerOptions& options
   TRY_DO(check_held_out(options, *data));
   ModelOptions model = options.model;
   model.weight_decay = options.optim.weight_decay;
+  model.is_private = options.optim.noise > 0;
   TRY(auto objective, make_objective<S>(model, options.data, std::move(data)));
   return optim::make_trainer<S>(options.optim, std::move(objective), stable_hash(name),
                                 std::move(clock));
@@ -113,7 +114,8 @@ Result<std::size_t> model_bytes(const LearnerOptions& options, const Dataset& tr
   if (train.is_table()) {
     std::vector<std::uint32_t> rows(train.rows);
     std::iota(rows.begin(), rows.end(), std::uint32_t{0});
-    surveys.push_back(encode(make_survey(train, rows, data.hash_bits)));
+    surveys.push_back(
+        encode(make_survey(train, rows, data.hash_bits, 0, data.target_scale == TargetScale::log)));
   }
   TRY(const ModelCard card, make_card(options.model, data, train, surveys));
   const bool is_double = options.model.precision == Precision::f64;

@@ -44,8 +44,7 @@ Result<Predictor> Predictor::make(TrainedModel model) {
   if (model.parameters.size() != expected)
     return fail("the model has {} parameters, expected {}", model.parameters.size(), expected);
   const NetworkShape& shape = model.card.shape;
-  const std::size_t classes =
-      shape.loss == Loss::squared ? 0 : std::max<std::size_t>(shape.outputs(), 2);
+  const std::size_t classes = shape.classes();
   const std::size_t named =
       model.card.table ? model.card.table->classes.size() : model.card.classes;
   if (named != classes)
@@ -106,8 +105,7 @@ Result<Predictions> Predictor::predict(const Dataset& set) const {
   }
   predictions.rows = set.rows;
   if (classes().empty())
-    for (double& amount : predictions.amounts)
-      amount = map.target_mean() + map.target_unit() * amount;
+    for (double& amount : predictions.amounts) amount = map.amount(amount);
   return predictions;
 }
 

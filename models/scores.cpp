@@ -3,34 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 
 #include "models/data/moments.h"
+#include "models/linear/area_under_curve.h"
 
 namespace starling::models {
 namespace {
-
-// Uses the ranks of the rows; equal numbers share their mean rank. Mann, Whitney: On a test of
-// whether one of two random variables is stochastically larger, 1947.
-std::optional<double> area_under_curve(const std::vector<double>& second,
-                                       const std::vector<bool>& is_second) {
-  std::vector<std::size_t> order(second.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t row) { return second[row]; });
-  double ranks = 0, positives = 0;
-  for (std::size_t i = 0; i < order.size();) {
-    std::size_t end = i;
-    double here = 0;
-    for (; end < order.size() && second[order[end]] == second[order[i]]; ++end)
-      here += is_second[order[end]] ? 1 : 0;
-    ranks += here * (static_cast<double>(i + end) + 1) / 2;
-    positives += here;
-    i = end;
-  }
-  const double negatives = static_cast<double>(second.size()) - positives;
-  if (positives == 0 || negatives == 0) return std::nullopt;
-  return (ranks - positives * (positives + 1) / 2) / (positives * negatives);
-}
 
 void fill_classes(Scores& scores, std::span<const std::string> names) {
   for (std::size_t c = 0; c < names.size(); ++c) {
@@ -114,7 +92,9 @@ Scores score_classes(const Dataset& set, const Predictions& predictions,
   scores.accuracy = static_cast<double>(right) / static_cast<double>(set.rows);
   fill_classes(scores, classes);
   fill_baselines(scores);
-  if (classes.size() == 2) scores.area_under_curve = area_under_curve(second, is_second);
+  if (const auto ranked = area_under_curve(second, is_second))
+    scores.area_under_curve = ranked->area;
+  scores.average_precision = average_precision(second, is_second);
   return scores;
 }
 

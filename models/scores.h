@@ -44,6 +44,8 @@ struct Scores {
   // Of two classes: how often a row of the second gets a higher probability of it than a row of the
   // first; ties count half. None if one class has no row.
   std::optional<double> area_under_curve;
+  // Of two classes, of the second: see linear/area_under_curve.h.
+  std::optional<double> average_precision;
   // Those with the highest probability, the highest first.
   std::vector<Mistake> surest_mistakes;
   // Rows of a class that the model does not know: they count as wrong, and in no class above.

@@ -177,6 +177,11 @@ struct StepCount {
 inline bool takes_equal_steps(const StepCount& count) {
   return count.fixed && count.pace == 1.0;
 }
+// Of the rows of one class: how many there are, and of how many the class is found.
+struct Recall {
+  std::string name;
+  std::size_t rows = 0, found = 0;
+};
 
 struct Evaluation {
   std::uint64_t round = 0;
@@ -186,6 +191,10 @@ struct Evaluation {
   std::size_t samples = 0;          // that it is of; 0: not known
   std::size_t available = 0;        // that it could have been of; 0: not known
   bool is_repeated = false;         // the last one again: nothing was measured since
+  // Of a table of two classes: the area under the curve, and of how many pairs of rows it is.
+  std::optional<double> area = {};
+  double pairs = 0;
+  std::optional<Recall> rare = {};  // of the rarest class of a table, where it is rare
 
   bool is_whole() const { return available > 0 && samples == available; }
 };
@@ -294,6 +303,15 @@ struct Stats {
   Laps laps{};
 };
 
+// What the training of a node starts from, for people.
+struct Preparation {
+  std::optional<double> l2 = {};  // model.l2, or what auto stands for; nothing: not known
+  std::string l2_reason = {};     // why auto stands for that
+  // Of the node's own held-out rows with a linear model of its own rows alone, of a table; nothing:
+  // not known.
+  std::optional<Evaluation> alone = {};
+};
+
 // The properties of the training that the protocol needs.
 struct Workload {
   std::size_t payload_bytes = 0;  // the most of an offered vector; 0 until founded
@@ -311,6 +329,7 @@ struct Workload {
   // After founding on surveys: the survey that gives newcomers the same features.
   std::string foundation;
   std::vector<std::string> notes;  // for people, about the foundation
+  Preparation preparation;
   // After founding: why this node's data and those of the founders are not of one data set, if all
   // nodes are to share one. A node that has not trained before must not adopt the model.
   std::string strangeness;

@@ -116,6 +116,7 @@ class TypedTrainer final : public Trainer {
     workload.shard_samples = data.samples;
     workload.shard_description = std::move(data.shard);
     workload.notes = std::move(data.notes);
+    workload.preparation = std::move(data.preparation);
     workload.strangeness = std::move(data.strangeness);
     if (!algorithm_) return workload;
     WireForm form = options_.codec;

@@ -116,6 +116,8 @@ gossip::NodeSummary report(const World& world, std::size_t node) {
     report.accuracy = status.run.evaluation->accuracy;
     report.rmse = status.run.evaluation->rmse;
   }
+  report.held_out = status.run.evaluation;
+  report.alone = status.run.preparation.alone;
   report.distance = status.consensus_distance;
   report.distance_to_optimum = status.run.distance_to_optimum;
   report.sent_bytes = status.sent_bytes;

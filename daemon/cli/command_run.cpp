@@ -15,6 +15,7 @@
 #include "daemon/attach/external_run.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/keys/issue.h"
+#include "daemon/cli/terminal/quality.h"
 #include "daemon/process/background_reader.h"
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
@@ -46,6 +47,7 @@
 #include "daemon/setup/key_file.h"
 #include "daemon/setup/setting_sources.h"
 #include "daemon/setup/sites.h"
+#include "daemon/setup/table_recipe.h"
 #include "daemon/setup/token_file.h"
 #include "daemon/setup/trust_files.h"
 #include "models/data/load.h"
@@ -398,6 +400,7 @@ Outcome<int> judge(Daemon& daemon, const Config& config, bool has_output) {
   const gossip::EndStatus& end = last->status.run.end;
   if (end.model.hash != 0)
     log::info("the run ended with one model, {}: {}", to_text(end.model), end.reason);
+  log_quality(daemon.identity.name, last->status.run);
   if (const std::string& shortfall = end.shortfall; !shortfall.empty())
     return complaint(end.is_left_behind ? kExitLeftBehind : kExitGoalNotReached,
                      "goal not reached: {}", shortfall);
@@ -438,9 +441,12 @@ Outcome<int> run_node(const CommandLine& given) {
   std::vector<std::string> mistakes;
   Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
   if (ticket) TRY_DO(apply(*ticket, settings));
+  const Recipe recipe = table_recipe(settings);
+  apply_recipe(recipe, settings);
   TRY(Config config, read_config(settings, std::move(mistakes)));
 
   log::set_up(config.log_level, config.node.name.empty() ? "starling" : config.node.name);
+  if (!recipe.empty()) log::info("not set, and chosen for a table: {}", recipe_text(recipe));
   if (is_external(config)) share_cores(1);
   Daemon daemon;
   const GivenKeys keys{ticket ? &*ticket : nullptr, line.has("cluster-key") ? &line : nullptr};

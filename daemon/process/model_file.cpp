@@ -81,7 +81,8 @@ ordered card_json(const models::ModelCard& card) {
                        {{"kind", models::to_string(card.kind)},
                         {"layers", layers_json(card.shape)},
                         {"loss", kLosses[static_cast<std::size_t>(card.shape.loss)]},
-                        {"bias", card.shape.bias}}},
+                        {"bias", card.shape.bias},
+                        {"l2", card.l2}}},
                       {"classes", card.classes}};
   if (const auto& image = card.shape.input.image)
     document["model"]["image"] = {image->height, image->width, image->channels};
@@ -95,10 +96,14 @@ ordered card_json(const models::ModelCard& card) {
   document["folds_case"] = table.folds_case;
   for (const ColumnSurvey& column : table.columns)
     document["columns"].push_back(column_json(column, table.hash_bits));
+  if (table.trial)
+    document["l2_trial"] = {{"rows", table.trial->rows}, {"excess", table.trial->excess}};
   document["target"] =
       table.classifies ? ordered{{"classes", table.classes}} : moments_json(table.amounts);
   document["target"]["name"] = table.target;
   if (table.target_form.kind) document["target"]["cells"] = form_json(table.target_form);
+  if (table.is_log) document["target"]["scale"] = "log";
+  if (!table.class_rows.empty()) document["target"]["rows"] = table.class_rows;
   return document;
 }
 
@@ -159,6 +164,15 @@ class Taker {
             .mean = number(at(value, "mean"), -1e100, 1e100),
             .squares = number(at(value, "squares"), 0, kSquaresLimit)};
   }
+  models::PenaltyTrial trial(const json& value) {
+    models::PenaltyTrial trial;
+    trial.rows = number(at(value, "rows"), 0, static_cast<double>(models::kRowsMergedLimit));
+    const json& excess = list(at(value, "excess"));
+    if (excess.size() != trial.excess.size()) sound_ = false;
+    for (std::size_t k = 0; k < std::min(excess.size(), trial.excess.size()); ++k)
+      trial.excess[k] = number(excess[k], 0, kSquaresLimit);
+    return trial;
+  }
 
  private:
   const json& document_;
@@ -181,13 +195,30 @@ ColumnForm take_form(Taker& taker, const json& entry, Content content, bool deci
   return form.kind ? form : models::plain_form(content, decimal_comma);
 }
 
+// Models of before have no rows by class.
+void take_classes(Taker& taker, const json& target, models::Survey& table) {
+  table.classes = taker.ascending(target["classes"]);
+  if (!target.contains("rows")) return;
+  const json& rows = taker.list(target["rows"]);
+  if (rows.size() != table.classes.size()) return;
+  for (const json& count : rows)
+    table.class_rows.push_back(static_cast<double>(taker.whole(count, models::kRowsMergedLimit)));
+}
+
+void take_amounts(Taker& taker, const json& target, models::Survey& table) {
+  table.amounts = taker.moments(target);
+  if (!target.is_object() || !target.contains("scale")) return;
+  table.is_log = true;
+  taker.choice(target["scale"], std::array<std::string_view, 1>{"log"});
+}
+
 models::Survey take_table(Taker& taker, const json& document) {
   models::Survey table;
   table.is_fixed = true;
   table.rows = static_cast<double>(taker.whole(taker.at("rows"), models::kRowsMergedLimit));
   table.hash_bits =
       static_cast<unsigned>(taker.whole(taker.at("hash_bits"), models::kHashBitsLimit));
-  // Models of before have neither.
+  // Models of before have none of these.
   table.decimal_comma = document.value("decimal_comma", json()) == json(true);
   if (document.contains("missing")) table.missing = taker.ascending(document["missing"]);
   table.missing_cells = models::default_missing_words();
@@ -195,6 +226,7 @@ models::Survey take_table(Taker& taker, const json& document) {
   if (document.contains("missing_cells"))
     table.missing_cells = taker.ascending(document["missing_cells"]);
   table.folds_case = document.value("folds_case", json()) == json(true);
+  if (document.contains("l2_trial")) table.trial = taker.trial(document["l2_trial"]);
   const json& columns = taker.at("columns");
   for (const json& entry : columns.is_array() ? columns : json::array()) {
     ColumnSurvey& column = table.columns.emplace_back();
@@ -211,9 +243,9 @@ models::Survey take_table(Taker& taker, const json& document) {
   table.target_form = take_form(taker, target, Content::numbers, table.decimal_comma);
   table.classifies = target.is_object() && target.contains("classes");
   if (table.classifies)
-    table.classes = taker.ascending(target["classes"]);
+    take_classes(taker, target, table);
   else
-    table.amounts = taker.moments(target);
+    take_amounts(taker, target, table);
   return table;
 }
 
@@ -255,6 +287,7 @@ Result<models::ModelCard> read_card(const json& document) {
       taker.choice(taker.at("source"), names<models::Source, kSources>()));
   card.shape = take_shape(taker, model);
   card.classes = taker.whole(taker.at("classes"), models::kColumnsLimit);
+  if (model.contains("l2")) card.l2 = taker.number(model["l2"], 0, kSquaresLimit);
   if (card.source == models::Source::csv) card.table = take_table(taker, document);
   if (!taker.is_sound() || !models::check_shape(card.kind, card.shape))
     return fail("its metadata \"{}\" is damaged", kKey);

@@ -28,8 +28,9 @@ json node_json(const Snapshot& snapshot) {
           {"warnings", snapshot.status.warnings}};
 }
 
-json evaluation_json(const optim::Evaluation& evaluation) {
-  json object = {{"round", evaluation.round}};
+// Without the round.
+json quality_json(const optim::Evaluation& evaluation) {
+  json object = json::object();
   put(object, "loss", evaluation.loss);
   put(object, "accuracy", evaluation.accuracy);
   put(object, "rmse", evaluation.rmse);
@@ -37,6 +38,16 @@ json evaluation_json(const optim::Evaluation& evaluation) {
     object["samples"] = evaluation.samples;
     object["available"] = evaluation.available;
   }
+  put(object, "auc", evaluation.area);
+  if (evaluation.area) object["auc_pairs"] = evaluation.pairs;
+  if (const auto& rare = evaluation.rare)
+    object["rare"] = {{"class", rare->name}, {"rows", rare->rows}, {"found", rare->found}};
+  return object;
+}
+
+json evaluation_json(const optim::Evaluation& evaluation) {
+  json object = quality_json(evaluation);
+  object["round"] = evaluation.round;
   return object;
 }
 
@@ -56,6 +67,12 @@ json codec_json(const Identity& identity, const gossip::CodecStatus& codec) {
 json privacy_json(const optim::PrivacySpent& spent) {
   json object = {{"delta", spent.delta}, {"steps", spent.steps}};
   put(object, "epsilon", spent.epsilon);
+  return object;
+}
+
+json l2_json(const optim::Preparation& preparation) {
+  json object = {{"value", *preparation.l2}};
+  if (!preparation.l2_reason.empty()) object["reason"] = preparation.l2_reason;
   return object;
 }
 
@@ -80,6 +97,8 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
                  {"samples", run.samples},
                  {"shard", {{"samples", run.shard_samples}}}};
   if (!run.shard_description.empty()) object["shard"]["description"] = run.shard_description;
+  if (run.preparation.l2) object["l2"] = l2_json(run.preparation);
+  if (run.preparation.alone) object["alone"] = quality_json(*run.preparation.alone);
   // Before the first step both are zeros, not measurements.
   if (run.steps > 0) {
     object["local_steps"] = run.local_steps;

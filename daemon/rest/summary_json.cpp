@@ -24,6 +24,16 @@ Json to_json(const gossip::NodeSummary& node) {
   Json object = {{"name", node.name}, {"round", node.round}};
   put_results(object, node);
   if (node.sent_bytes) object["sent_bytes"] = *node.sent_bytes;
+  if (node.held_out) put(object, "auc", node.held_out->area);
+  if (node.held_out && node.held_out->rare)
+    object["rare"] = {{"class", node.held_out->rare->name},
+                      {"rows", node.held_out->rare->rows},
+                      {"found", node.held_out->rare->found}};
+  if (!node.alone) return object;
+  Json& alone = object["alone"];
+  put(alone, "accuracy", node.alone->accuracy);
+  put(alone, "rmse", node.alone->rmse);
+  put(alone, "auc", node.alone->area);
   return object;
 }
 

@@ -1,10 +1,10 @@
 #include "daemon/setup/table_recipe.h"
 
-#include <algorithm>
-#include <iterator>
-#include <span>
-#include <string>
+#include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "gossip/goal.h"
 
 namespace starling::daemon {
@@ -16,15 +16,24 @@ constexpr const char* kChoices[] = {"optim.algorithm",     "optim.local-optimize
                                     "optim.momentum",      "optim.local-steps",
                                     "exchange.schedule"};
 
+// Rounds in which a rate that falls without an end is halved. Larger: nearer to the optimum later,
+// and farther from it soon.
+constexpr char kEndless[] = "inverse:100";
+
+bool is_table(const Settings& settings) {
+  return settings.at("data.source").value == "csv" && settings.at("model.kind").value != "external";
+}
+
 // Adam, because columns that follow each other make plain steps of 0.1 too large, and rare words
 // make them too small. On every table of bench/tables.py this comes within 1 % of the optimum.
-constexpr std::pair<const char*, const char*> kOptimizer[] = {
-    {"optim.local-optimizer", "adam"},
-    {"optim.learning-rate", "0.03"},
-    {"optim.learning-rate-schedule", "cosine:2000"}};
-
-bool are_defaults(const Settings& settings, std::span<const char* const> keys) {
-  return std::ranges::all_of(keys, [&](const char* key) { return settings.is_default(key); });
+Recipe optimizer_for(const Settings& settings) {
+  const auto is_open = [&](const char* key) { return settings.is_default(key); };
+  if (!std::ranges::all_of(kChoices, is_open)) return {};
+  const std::int64_t rounds = parse_integer(settings.at("stop.rounds").value).value_or(0);
+  return {{"optim.local-optimizer", "adam"},
+          {"optim.learning-rate", "0.03"},
+          {"optim.learning-rate-schedule",
+           rounds > 0 ? fmt::format("cosine:{}", rounds) : std::string(kEndless)}};
 }
 
 }  // namespace
@@ -35,13 +44,31 @@ bool names_goal(const Settings& settings) {
   });
 }
 
-std::vector<std::pair<std::string, std::string>> table_recipe(const Settings& settings) {
-  if (settings.at("data.source").value != "csv" || names_goal(settings)) return {};
-  std::vector<std::pair<std::string, std::string>> recipe{{"stop.rounds", "2000"}};
-  if (settings.is_default("eval.every")) recipe.emplace_back("eval.every", "50");
-  if (are_defaults(settings, kChoices))
-    recipe.insert(recipe.end(), std::begin(kOptimizer), std::end(kOptimizer));
+// An mlp learns rows by heart in the rounds that a linear model needs.
+Recipe table_recipe(const Settings& settings) {
+  if (!is_table(settings)) return {};
+  Recipe recipe = optimizer_for(settings);
+  if (settings.at("model.kind").value == "mlp" && settings.is_default("stop.keep"))
+    recipe.emplace_back("stop.keep", "best");
   return recipe;
+}
+
+Recipe table_goal(const Settings& settings) {
+  if (!is_table(settings) || names_goal(settings)) return {};
+  Recipe goal{{"stop.rounds", "2000"}};
+  if (settings.is_default("eval.every")) goal.emplace_back("eval.every", "50");
+  return goal;
+}
+
+void apply_recipe(const Recipe& recipe, Settings& settings) {
+  for (const auto& [key, value] : recipe) settings.set(key, value, "recipe for tables");
+}
+
+std::string recipe_text(const Recipe& recipe) {
+  std::string text;
+  for (const auto& [key, value] : recipe)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", key, value);
+  return text;
 }
 
 }  // namespace starling::daemon

@@ -1,6 +1,7 @@
-// table_recipe: the settings of `up` for a table, if the user sets neither method nor duration.
+// table_recipe: the settings for a table, where the user sets no method.
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,12 +10,22 @@
 
 namespace starling::daemon {
 
+using Recipe = std::vector<std::pair<std::string, std::string>>;
+
 // Whether any key of stop.* is set.
 bool names_goal(const Settings& settings);
 
-// Keys and values that stand in for defaults: for data.source = csv without a goal (stop.*), a
-// number of rounds, and an optimizer whose rate falls to zero over them. If the user chooses an
-// algorithm, a schedule or any key of the optimizer: only the rounds. Empty: no recipe.
-std::vector<std::pair<std::string, std::string>> table_recipe(const Settings& settings);
+// Keys and values that stand in for defaults with data.source = csv: an optimizer, whose rate falls
+// to zero over stop.rounds; without that number it falls for ever, ever more slowly. If the user
+// chooses an algorithm, a schedule or any key of the optimizer, or has a trainer: none. For an mlp
+// also stop.keep = best.
+Recipe table_recipe(const Settings& settings);
+// Of `up`, before the former: for a table without a goal a number of rounds.
+Recipe table_goal(const Settings& settings);
+
+// Sets them.
+void apply_recipe(const Recipe& recipe, Settings& settings);
+// "stop.rounds = 2000, eval.every = 50"
+std::string recipe_text(const Recipe& recipe);
 
 }  // namespace starling::daemon

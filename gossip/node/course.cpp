@@ -35,6 +35,7 @@ void Course::go_on(Time now) {
 void Course::set_workload(const optim::Workload& workload) {
   run_.shard_samples = workload.shard_samples;
   run_.shard_description = workload.shard_description;
+  run_.preparation = workload.preparation;
   run_.codec.vector_bytes = workload.vector_bytes;
   run_.codec.f32_bytes = workload.f32_bytes;
   if (workload.privacy) run_.privacy = workload.privacy;

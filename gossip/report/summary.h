@@ -20,6 +20,8 @@ struct NodeSummary {
   std::optional<double> distance = {};             // ||x_i - mean|| / ||mean||
   std::optional<double> distance_to_optimum = {};  // ||x_i - x*||
   std::optional<std::uint64_t> sent_bytes = {};    // of parameters
+  // Of the model, and of one of this node's own rows alone.
+  std::optional<optim::Evaluation> held_out = {}, alone = {};
 };
 
 // Over the nodes that have it; nothing if none has.

@@ -60,6 +60,16 @@ Result<bool> is_used(const DataOptions& options, const TableLayout& layout, cons
   return has_target(layout, cells) && missing.empty();
 }
 
+// Of a target that is scaled by its logarithm.
+Result<void> check_log(const DataOptions& options, const Cells& cells, const Dataset& set) {
+  if (options.target_scale == TargetScale::plain || set.targets.empty() || set.targets.back() > 0)
+    return {};
+  return fail(
+      "target {} holds {}, and data.target-scale = log needs amounts above 0; expected such, or "
+      "plain",
+      options.target, cells.back().text.substr(0, 40));
+}
+
 // Gives the cells of every row that is used, in the order of the layout, to `take`.
 Result<Count> for_each_row(const DataOptions& options, const std::string& path,
                            std::string_view text, const TableLayout& layout, auto take) {
@@ -123,8 +133,11 @@ Result<TableLayout> as_written(TableLayout layout, const DataOptions& options,
 Result<std::vector<std::string>> read_rows(const DataOptions& options, const std::string& path,
                                            TableBuilder& builder, Dataset& set) {
   TRY(const std::string text, read_table_text(options, path));
-  TRY(const Count count, for_each_row(options, path, text, builder.layout(),
-                                      [&](const Cells& cells) { return builder.add(cells, set); }));
+  TRY(const Count count,
+      for_each_row(options, path, text, builder.layout(), [&](const Cells& cells) -> Result<void> {
+        TRY_DO(builder.add(cells, set));
+        return check_log(options, cells, set);
+      }));
   return notes_of(count, path, path);
 }
 
@@ -140,22 +153,29 @@ Result<Data> read_csv(const DataOptions& options) {
   TableBuilder builder(std::move(decision.layout));
   std::uint64_t row = 0;
   const bool has_test = !options.test_path.empty();
-  TRY(const Count count,
-      for_each_row(options, options.path, text, builder.layout(), [&](const Cells& cells) {
-        return builder.add(cells, is_held_out(options, row++) ? data.test : data.train);
-      }));
+  TRY(const Count count, for_each_row(options, options.path, text, builder.layout(),
+                                      [&](const Cells& cells) -> Result<void> {
+                                        Dataset& set =
+                                            is_held_out(options, row++) ? data.test : data.train;
+                                        TRY_DO(builder.add(cells, set));
+                                        return check_log(options, cells, set);
+                                      }));
   std::ranges::move(notes_of(count, options.path, ""), std::back_inserter(data.notes));
   if (has_test) {
     TRY(auto notes, read_rows(options, options.test_path, builder, data.test));
     std::ranges::move(notes, std::back_inserter(data.notes));
   }
+  if (options.target_scale == TargetScale::log && builder.layout().classifies)
+    return fail("{}: data.target-scale = log, and target {} holds classes; expected plain",
+                options.path, options.target);
   if (data.train.rows == 0) return fail("{}: no complete row to train on", options.path);
   builder.finish(data.train);
   builder.finish(data.test);
   std::vector<std::uint64_t> rows = row_hashes(data.train);
   data.train_hash = hash_in_order(rows);
   for (std::optional<std::string> note :
-       {repeated_rows_note(std::move(rows), row_hashes(data.test)), rare_class_note(data)})
+       {repeated_rows_note(std::move(rows), row_hashes(data.test)), rare_class_note(data),
+        heavy_tail_note(data, options.target, options.target_scale)})
     if (note) data.notes.push_back(*std::move(note));
   if (data.test.rows == 0 && !has_test)
     data.notes.emplace_back(

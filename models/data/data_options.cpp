@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 6> kSources{"digits", "houses", "referenc
                                                    "idx",    "csv",    "libsvm"};
 constexpr std::array<std::string_view, 4> kPartitions{"iid", "by-label", "dirichlet", "contiguous"};
 constexpr std::array<std::string_view, 3> kTasks{"auto", "regression", "classification"};
+constexpr std::array<std::string_view, 2> kTargetScales{"plain", "log"};
 constexpr std::array<std::string_view, 3> kMissings{"impute", "drop", "error"};
 constexpr std::array<std::string_view, 3> kDecimals{"auto", "point", "comma"};
 constexpr std::array<std::string_view, 2> kNumbers{"read", "plain"};
@@ -179,6 +180,10 @@ void bind_table(Bindings<DataOptions>& all) {
       .bind("data.task", &DataOptions::task, OneOf{kTasks}, agreed,
             "What a csv's target is: regression (amounts), classification (classes), or auto: "
             "classes if it holds words, or whole numbers of few different values.")
+      .bind("data.target-scale", &DataOptions::target_scale, OneOf{kTargetScales}, agreed,
+            "How amounts of a csv are learned: plain (as they are), or log (by their logarithms, "
+            "for amounts above 0 with a long tail; what is predicted is then rather their median "
+            "than their mean).")
       .bind("data.ignore", &DataOptions::ignore, Text{}, own,
             "Columns of a csv that are left out, such as ids.")
       .bind("data.missing", &DataOptions::missing, OneOf{kMissings}, agreed,

@@ -56,6 +56,8 @@ enum class Numbers { read, plain };
 
 // Whether words that differ in case and blanks alone are one.
 enum class WordsCase { keep, fold };
+// How amounts that are predicted are scaled: as they are, or by their logarithm.
+enum class TargetScale { plain, log };
 
 // How to treat a row with a missing cell.
 enum class Missing { impute, drop, error };
@@ -75,6 +77,7 @@ struct DataOptions {
   std::shared_ptr<const TableSchema> schema = {};  // of schema_path; null: none
   std::vector<std::string> ignore = {};            // columns of a table that are left out
   Task task = Task::automatic;
+  TargetScale target_scale = TargetScale::plain;
   Missing missing = Missing::impute;
   char separator = 0;  // of a table; 0: found in its first line
   Decimal decimal = Decimal::automatic;

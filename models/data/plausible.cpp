@@ -2,17 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace starling::models {
 namespace {
-
-// REQUIRES a number.
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 template <class Of>
 double median_of(const std::vector<Moments*>& all, Of of) {
@@ -22,6 +14,12 @@ double median_of(const std::vector<Moments*>& all, Of of) {
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
 
 void leave_out_implausible(std::span<Moments* const> of_founders) {
   std::vector<Moments*> all;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "models/data/moments.h"
 
@@ -14,6 +15,9 @@ inline constexpr double kSpreadsMost = 100;
 // A founder has at most so many times the rows of the median founder. Larger: one false count
 // replaces what all others tell.
 inline constexpr double kRowsMost = 1000;
+
+// REQUIRES a number.
+double median(std::vector<double> values);
 
 // Empties those whose mean lies more than kSpreadsMost spreads from the median of the means, or
 // whose deviation is longer than that; a spread is the larger of the median deviation and the

@@ -118,7 +118,14 @@ void fold_truths(std::vector<std::string>& words,
 void fold_truths(Survey& sum, std::span<const Survey> surveys) {
   std::vector<const std::vector<std::string>*> classes;
   for (const Survey& survey : surveys) classes.push_back(&survey.classes);
+  const std::vector<std::string> told = sum.classes;
   fold_truths(sum.classes, classes);
+  if (sum.classes != told && !sum.class_rows.empty()) {
+    std::vector<double> rows(sum.classes.size());
+    for (std::size_t c = 0; c < told.size(); ++c)
+      rows[find_word(sum.classes, told[c]).value()] += sum.class_rows[c];
+    sum.class_rows = std::move(rows);
+  }
   for (ColumnSurvey& column : sum.columns) {
     std::vector<const std::vector<std::string>*> words;
     for (const Survey& survey : surveys)
@@ -126,6 +133,19 @@ void fold_truths(Survey& sum, std::span<const Survey> surveys) {
         words.push_back(&found->words);
     if (column.content == Content::words) fold_truths(column.words, words);
   }
+}
+
+// Of a founder without counts, of an earlier version, nobody knows how many all have.
+void merge_classes(Survey& sum, const Survey& other) {
+  std::map<std::string, double> rows;
+  const bool is_known = sum.class_rows.size() == sum.classes.size() &&
+                        other.class_rows.size() == other.classes.size();
+  for (const Survey* one : {static_cast<const Survey*>(&sum), &other})
+    for (std::size_t c = 0; is_known && c < one->classes.size(); ++c)
+      rows[one->classes[c]] += one->class_rows[c];
+  merge_words(sum.classes, other.classes);
+  sum.class_rows.clear();
+  for (const auto& [name, count] : rows) sum.class_rows.push_back(count);
 }
 
 Result<void> merge_target(Survey& sum, const Survey& other) {
@@ -138,8 +158,13 @@ Result<void> merge_target(Survey& sum, const Survey& other) {
         "them",
         sum.target, sum.classifies ? "classes" : "amounts", at(sum, "at one node"),
         other.classifies ? "classes" : "amounts", at(other, "at another"));
+  if (sum.is_log != other.is_log)
+    return fail(
+        "target {} is scaled by its logarithm at one node only; set data.target-scale "
+        "alike at all of them",
+        sum.target);
   sum.amounts.merge(other.amounts);
-  merge_words(sum.classes, other.classes);
+  merge_classes(sum, other);
   if (sum.classes.size() > kClassesLimit)
     return fail("target {} has {} classes at all nodes together, expected at most {}", sum.target,
                 sum.classes.size(), kClassesLimit);
@@ -171,6 +196,11 @@ Result<void> merge_columns(Survey& sum, const Survey& other) {
   return {};
 }
 
+void merge_trial(std::optional<PenaltyTrial>& sum, const PenaltyTrial& other) {
+  if (!sum) sum.emplace();
+  sum->merge(other);
+}
+
 Result<void> merge_into(Survey& sum, const Survey& other) {
   if (sum.hash_bits != other.hash_bits)
     return fail("one node has data.words = {}, another {}; expected one for all",
@@ -179,6 +209,7 @@ Result<void> merge_into(Survey& sum, const Survey& other) {
   TRY_DO(merge_columns(sum, other));
   TRY_DO(merge_target(sum, other));
   sum.rows += other.rows;
+  if (other.trial) merge_trial(sum.trial, *other.trial);
   sum.decimal_comma = sum.decimal_comma || other.decimal_comma;
   merge_words(sum.missing, other.missing);
   merge_words(sum.missing_cells, other.missing_cells);
@@ -250,8 +281,26 @@ void survey_target(const Dataset& set, std::span<const std::uint32_t> rows, std:
     if (survey.classifies)
       ++classes[static_cast<std::size_t>(set.labels[row])];
     else
-      survey.amounts.add(set.targets[row]);
+      survey.amounts.add(survey.is_log ? std::log(set.targets[row]) : set.targets[row]);
   survey.classes = chosen(set.class_names, classes, least);
+  for (const std::size_t count : classes)
+    if (count > 0 && count >= least) survey.class_rows.push_back(static_cast<double>(count));
+}
+
+// A founder's rows count as its moments do; see kRowsMost.
+void lessen_rows(std::span<Survey> surveys) {
+  std::vector<double> rows;
+  for (const Survey& survey : surveys)
+    if (survey.rows > 0) rows.push_back(survey.rows);
+  if (rows.size() < 3) return;
+  const double most = kRowsMost * median(std::move(rows));
+  for (Survey& survey : surveys) {
+    double counted = survey.amounts.count;
+    for (const ColumnSurvey& column : survey.columns)
+      counted = std::max(counted, column.moments.count);
+    survey.rows = std::max(counted, std::min(survey.rows, most));
+    for (double& count : survey.class_rows) count = std::min(count, survey.rows);
+  }
 }
 
 // Without the moments of a founder that lie far from those of the others.
@@ -259,11 +308,15 @@ std::vector<Survey> plausible(std::span<const Survey> of_founders) {
   std::vector<Survey> surveys(of_founders.begin(), of_founders.end());
   std::map<std::string, std::vector<Moments*>> columns;
   std::vector<Moments*> amounts;
+  std::vector<PenaltyTrial*> trials;
   for (Survey& survey : surveys) {
     amounts.push_back(&survey.amounts);
+    if (survey.trial) trials.push_back(&*survey.trial);
     for (ColumnSurvey& column : survey.columns) columns[column.name].push_back(&column.moments);
   }
   leave_out_implausible(amounts);
+  lessen_implausible(trials);
+  lessen_rows(surveys);
   for (const auto& [name, of_column] : columns) leave_out_implausible(of_column);
   return surveys;
 }
@@ -306,13 +359,14 @@ std::optional<std::size_t> find_word(const std::vector<std::string>& words,
 }
 
 Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits,
-                   std::size_t suppress_below) {
+                   std::size_t suppress_below, bool is_log) {
   if (rows.size() < suppress_below) rows = {};
   const auto& table = std::get<TableFeatures>(set.features);
   const Seen seen = look_at(table, rows);
   Survey survey;
   survey.target = table.target;
   survey.classifies = set.classes > 0;
+  survey.is_log = is_log && !survey.classifies;
   survey.rows = static_cast<double>(rows.size());
   survey.hash_bits = hash_bits;
   survey.decimal_comma = table.decimal_comma;

@@ -14,6 +14,7 @@
 #include "models/data/dataset.h"
 #include "models/data/dealt_file.h"
 #include "models/data/moments.h"
+#include "models/data/penalty_trial.h"
 
 namespace starling::models {
 
@@ -35,7 +36,9 @@ struct Survey {
   std::string target;
   bool classifies = false;
   Moments amounts;                   // of the target, for regression
+  bool is_log = false;               // of its logarithms
   std::vector<std::string> classes;  // of the target, ascending, for classification
+  std::vector<double> class_rows;    // of each; empty: not known
   double rows = 0;
   unsigned hash_bits = 0;                 // see DataOptions
   bool decimal_comma = false;             // a file has 3,14; a model of it reads that too
@@ -49,6 +52,8 @@ struct Survey {
   bool is_fixed = false;
   // With data.shard = auto: the file that is dealt out, the same at all nodes.
   std::optional<DealtFile> dealt = {};
+  // With model.l2 = auto, of this founder's rows, or merged of all.
+  std::optional<PenaltyTrial> trial = {};
 
   const ColumnSurvey* find(std::string_view name) const;
 };
@@ -65,7 +70,7 @@ inline constexpr std::size_t kSurveyBytesLimit = std::size_t{512} << 10;
 // have is left out: a word, a class, the moments of a column; of fewer rows in all, everything. The
 // words for a missing number are not counted, and left out if anything may be.
 Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits,
-                   std::size_t suppress_below = 0);
+                   std::size_t suppress_below = 0, bool is_log = false);
 
 // The same on every node for the same surveys in the same order. Numbers of a founder that lie far
 // from those of the others do not count (plausible.h). The error names the column, the

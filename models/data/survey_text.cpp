@@ -16,6 +16,9 @@ namespace {
 // The second one says which file is dealt out, in two words more.
 constexpr std::string_view kFormat = "starling-survey-5", kDealtFormat = "starling-survey-6";
 
+// What follows the target is named, and may be absent. A node of an earlier version refuses it.
+constexpr std::string_view kTrial = "l2-trial", kClassRows = "class-rows", kLog = "log-target";
+
 constexpr std::size_t kHashDigits = 16;
 
 class Writer {
@@ -35,9 +38,9 @@ class Writer {
     for (const bool flag : {form.decimal_comma, form.has_limits, form.has_times})
       put(std::size_t{flag});
   }
+  void put(double number) { put(std::string_view(fmt::to_string(number))); }
   void put(const Moments& moments) {
-    for (const double number : {moments.count, moments.mean, moments.squares})
-      put(std::string_view(fmt::to_string(number)));
+    for (const double number : {moments.count, moments.mean, moments.squares}) put(number);
   }
   std::string finish() { return std::move(text_); }
 
@@ -162,6 +165,42 @@ Result<ColumnSurvey> take_column(Taker& taker) {
   return column;
 }
 
+Result<PenaltyTrial> take_trial(Taker& taker) {
+  constexpr double kExcessLimit = 1e100;  // so that no merger of surveys overflows
+  PenaltyTrial trial;
+  TRY(const std::size_t rows, taker.size(kRowsMergedLimit));
+  trial.rows = static_cast<double>(rows);
+  for (double& excess : trial.excess) {
+    TRY(excess, taker.number());
+    if (!(excess >= 0 && excess <= kExcessLimit))
+      return fail("a survey holds an excess of {}, expected 0 to {}", excess, kExcessLimit);
+  }
+  return trial;
+}
+
+// One count for each class.
+Result<void> take_class_rows(Taker& taker, Survey& survey) {
+  for (std::size_t c = 0; c < survey.classes.size(); ++c) {
+    TRY(const std::size_t rows, taker.size(kRowsMergedLimit));
+    survey.class_rows.push_back(static_cast<double>(rows));
+  }
+  return {};
+}
+
+Result<void> take_part(Taker& taker, Survey& survey) {
+  TRY(const std::string_view part, taker.word());
+  if (part == kClassRows && survey.class_rows.empty() && !survey.classes.empty())
+    return take_class_rows(taker, survey);
+  if (part == kLog && !survey.is_log && !survey.classifies) {
+    survey.is_log = true;
+    return {};
+  }
+  if (part != kTrial || survey.trial)
+    return fail("a survey holds a part \"{}\" after its target", part.substr(0, 40));
+  TRY(survey.trial, take_trial(taker));
+  return {};
+}
+
 }  // namespace
 
 std::string encode(const Survey& survey) {
@@ -195,6 +234,16 @@ std::string encode(const Survey& survey) {
     writer.put(survey.classes);
   else
     writer.put(survey.amounts);
+  if (survey.is_log) writer.put(kLog);
+  if (!survey.class_rows.empty()) {
+    writer.put(kClassRows);
+    for (const double rows : survey.class_rows) writer.put(rows);
+  }
+  if (survey.trial) {
+    writer.put(kTrial);
+    writer.put(std::floor(survey.trial->rows));
+    for (const double excess : survey.trial->excess) writer.put(excess);
+  }
   return writer.finish();
 }
 
@@ -243,7 +292,7 @@ Result<Survey> decode_survey(std::string_view text) {
   }
   if (survey.amounts.count > survey.rows)
     return fail("a survey of {} rows counts {} targets", survey.rows, survey.amounts.count);
-  if (!taker.at_end()) return fail("a survey holds bytes after its end");
+  while (!taker.at_end()) TRY_DO(take_part(taker, survey));
   return survey;
 }
 

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "base/text.h"
+#include "models/data/moments.h"
 
 namespace starling::models {
 namespace {
@@ -13,8 +16,20 @@ namespace {
 // of too.
 constexpr double kTold = 0.01;
 
-// A class with fewer rows than this share of what each would have is rare.
-constexpr double kRare = 0.2;
+// Skewness of amounts that are told of: that of an exponential distribution. Larger: only of longer
+// tails.
+constexpr double kSkewed = 2;
+constexpr std::size_t kTailRowsLeast = 50;
+
+// The third moment over the third power of the deviation; 0 for a constant.
+double skewness(const std::vector<double>& values) {
+  Moments moments;
+  for (const double value : values) moments.add(value);
+  double cubes = 0;
+  for (const double value : values) cubes += std::pow(value - moments.mean, 3);
+  const double deviation = moments.deviation();
+  return deviation > 0 ? cubes / static_cast<double>(values.size()) / std::pow(deviation, 3) : 0;
+}
 
 double share_of(std::size_t part, std::size_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
@@ -55,11 +70,36 @@ std::optional<std::string> repeated_rows_note(std::vector<std::uint64_t> trained
   return text + "; leave them out of the file, unless they are samples of their own";
 }
 
+std::optional<std::size_t> rare_class(const std::vector<double>& rows_of_classes) {
+  if (rows_of_classes.size() < 2) return std::nullopt;
+  const auto least = std::ranges::min_element(rows_of_classes);
+  const double each = std::accumulate(rows_of_classes.begin(), rows_of_classes.end(), 0.0) /
+                      static_cast<double>(rows_of_classes.size());
+  if (*least >= kRare * each) return std::nullopt;
+  return static_cast<std::size_t>(least - rows_of_classes.begin());
+}
+
 FrequentClass most_frequent_class(const Dataset& set) {
   const std::vector<std::size_t> counts = count_labels(set);
   const auto most = std::ranges::max_element(counts);
   return {set.class_names[static_cast<std::size_t>(most - counts.begin())],
           share_of(*most, set.labels.size())};
+}
+
+std::optional<std::string> heavy_tail_note(const Data& data, const std::string& target,
+                                           TargetScale scale) {
+  std::vector<double> amounts = data.train.targets;
+  if (scale == TargetScale::log || amounts.size() < kTailRowsLeast ||
+      std::ranges::min(amounts) <= 0)
+    return std::nullopt;
+  const double skew = skewness(amounts);
+  for (double& amount : amounts) amount = std::log(amount);
+  const double skew_of_logs = skewness(amounts);
+  if (skew < kSkewed || std::abs(skew_of_logs) > skew / 4) return std::nullopt;
+  return fmt::format(
+      "target {} has a long tail: its amounts have skewness {:.2g}, their logarithms {:.2g}; "
+      "data.target-scale = log learns these, and predicts in units of {}",
+      target, skew, skew_of_logs, target);
 }
 
 std::optional<std::string> rare_class_note(const Data& data) {
@@ -70,8 +110,8 @@ std::optional<std::string> rare_class_note(const Data& data) {
   for (std::size_t c = 0; c < std::min(counts.size(), held_out.size()); ++c)
     counts[c] += held_out[c];
   const std::size_t rows = train.rows + data.test.rows;
+  if (!rare_class({counts.begin(), counts.end()})) return std::nullopt;
   const auto [least, most] = std::ranges::minmax_element(counts);
-  if (share_of(*least, rows) >= kRare / static_cast<double>(counts.size())) return std::nullopt;
   const auto name = [&](auto place) -> const std::string& {
     return train.class_names[static_cast<std::size_t>(place - counts.begin())];
   };

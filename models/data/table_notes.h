@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/data/data_options.h"
 #include "models/data/dataset.h"
 
 namespace starling::models {
@@ -22,6 +23,15 @@ struct FrequentClass {
 };
 // REQUIRES classes and rows.
 FrequentClass most_frequent_class(const Dataset& set);
+
+// The class with the fewest rows, if they are fewer than kRare of what each would have.
+inline constexpr double kRare = 0.2;
+std::optional<std::size_t> rare_class(const std::vector<double>& rows_of_classes);
+
+// That the amounts have a long tail above, which their logarithms do not have. Nothing where some
+// are not above 0, or logarithms are taken already.
+std::optional<std::string> heavy_tail_note(const Data& data, const std::string& target,
+                                           TargetScale scale);
 
 // That one class has nearly all rows, or another nearly none. Nothing for amounts.
 std::optional<std::string> rare_class_note(const Data& data);

@@ -149,6 +149,7 @@ std::uint32_t FeatureMap::place_of(const ColumnSurvey& column, unsigned hash_bit
 
 void FeatureMap::adopt_target(const Dataset& set, const Survey& survey) {
   if (!survey.classifies) {
+    is_log_ = survey.is_log;
     target_mean_ = survey.amounts.mean;
     const double deviation = survey.amounts.deviation();
     target_unit_ = deviation > 0 ? deviation : 1;
@@ -207,10 +208,31 @@ void FeatureMap::gather(const Dataset& set, std::span<const std::uint32_t> rows,
 template <class S>
 void FeatureMap::gather_targets(const Dataset& set, std::span<const std::uint32_t> rows,
                                 S* out) const {
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    out[i] = static_cast<S>((set.targets[rows[i]] - target_mean_) / target_unit_);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double target = set.targets[rows[i]];
+    out[i] = static_cast<S>(((is_log_ ? std::log(target) : target) - target_mean_) / target_unit_);
+  }
 }
 
+double FeatureMap::amount(double output) const {
+  const double scaled = target_mean_ + target_unit_ * output;
+  return is_log_ ? std::exp(scaled) : scaled;
+}
+
+template <class S>
+double FeatureMap::squared_error(std::span<const S> outputs, const S* targets) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto output = static_cast<double>(outputs[i]), target = static_cast<double>(targets[i]);
+    const double error =
+        is_log_ ? amount(output) - amount(target) : target_unit_ * (output - target);
+    sum += error * error;
+  }
+  return sum;
+}
+
+template double FeatureMap::squared_error(std::span<const float>, const float*) const;
+template double FeatureMap::squared_error(std::span<const double>, const double*) const;
 template void FeatureMap::gather(const Dataset&, std::span<const std::uint32_t>, float*) const;
 template void FeatureMap::gather(const Dataset&, std::span<const std::uint32_t>, double*) const;
 template void FeatureMap::gather_targets(const Dataset&, std::span<const std::uint32_t>,

@@ -6,8 +6,8 @@
 // Words for true and false are one word in all spellings, and 1 and 0 are two of them where the
 // model has words.
 // If words are hashed, a column of words has 2^bits features, and the word is at its hash. Amounts
-// to predict are scaled like numbers. For every other data set the inputs are the row's own
-// numbers.
+// to predict, or their logarithms, are scaled like numbers. For every other data set the inputs are
+// the row's own numbers.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,11 @@ class FeatureMap {
   static Result<FeatureMap> found(const Dataset& set, const Survey& survey);
 
   std::size_t width() const { return width_; }
-  // One unit of a scaled target in units of the target, and the target at 0.
-  double target_unit() const { return target_unit_; }
-  double target_mean() const { return target_mean_; }
+  // The amount, in units of the target, for an output of a model.
+  double amount(double output) const;
+  // Summed over outputs and the scaled targets of the same rows, in squared units of the target.
+  template <class S>
+  double squared_error(std::span<const S> outputs, const S* targets) const;
   // The model's label by the table's own; -1 for a class that the model does not know. Empty if
   // they are equal.
   const std::vector<std::int32_t>& classes() const { return classes_; }
@@ -91,6 +93,7 @@ class FeatureMap {
   std::uint64_t fingerprint_ = 0;
   double target_mean_ = 0;
   double target_unit_ = 1;
+  bool is_log_ = false;  // these are of the logarithm of the target
   std::vector<Number> numbers_;
   std::vector<std::vector<std::uint32_t>> places_;  // by slot; empty for a column left out
   std::vector<Truths> truths_;

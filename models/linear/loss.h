@@ -31,6 +31,7 @@ template <class S>
 struct Truth {
   const std::int32_t* labels = nullptr;
   const S* targets = nullptr;
+  const S* weights = nullptr;  // of a row's loss, by its label; null: 1
 };
 
 // Replaces the outputs, extent.rows x extent.columns, by `scale` times the derivative of the loss.

@@ -3,9 +3,35 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/text.h"
 #include "models/nets/layer_registry.h"
 
 namespace starling::models {
+
+namespace {
+
+double strength_of(const Survey& table) {
+  return table.trial.value_or(PenaltyTrial{}).best();
+}
+
+}  // namespace
+
+double l2_of(const ModelOptions& model, const std::optional<Survey>& table) {
+  if (model.l2) return *model.l2;
+  return table && table->rows > 0 ? strength_of(*table) / table->rows : 0;
+}
+
+std::string explain_l2(const Survey& table) {
+  const std::string ratio = fmt::format("{:g} / {} rows", strength_of(table),
+                                        with_commas(static_cast<std::uint64_t>(table.rows)));
+  if (!table.trial || table.trial->rows == 0)
+    return ratio + ", because no founder told which strength suits its rows";
+  return fmt::format(
+      "{}, of {:g} / rows the one with the least loss on {} rows that fits at the founders left "
+      "out",
+      ratio, fmt::join(PenaltyTrial::kStrengths, ", "),
+      with_commas(static_cast<std::uint64_t>(table.trial->rows)));
+}
 
 NetworkShape shape_of(const ModelOptions& model, Source source, const SampleShape& input,
                       std::size_t classes) {

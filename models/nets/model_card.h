@@ -21,6 +21,7 @@ struct ModelCard {
   Source source = Source::csv;
   std::size_t classes = 0;      // 0 for regression
   std::optional<Survey> table;  // of a table: its features, target and classes
+  double l2 = 0;                // with which it was trained, for people
 };
 
 // A model that exists: its parameters are shape's, in the order of Network.
@@ -28,6 +29,11 @@ struct TrainedModel {
   ModelCard card;
   std::vector<double> parameters;
 };
+
+// model.l2, or what auto stands for: a strength over all rows of the table; without one 0.
+double l2_of(const ModelOptions& model, const std::optional<Survey>& table);
+// "10 / 10,900 rows, ...": why auto stands for that.
+std::string explain_l2(const Survey& table);
 
 // The shape for a kind, not auto, and such inputs; 0 classes for regression.
 NetworkShape shape_of(const ModelOptions& model, Source source, const SampleShape& input,

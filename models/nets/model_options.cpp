@@ -34,6 +34,14 @@ void read_hidden(Reader& reader, ModelOptions& options) {
                                kHiddenLayersLimit, kHiddenUnitsLimit));
 }
 
+void read_class_weights(Reader& reader, ModelOptions& options) {
+  auto weights = parse_class_weights(reader.list("model.class-weight"));
+  if (weights)
+    options.class_weights = *std::move(weights);
+  else
+    reader.mistake("model.class-weight", weights.error().text);
+}
+
 void read_layers(Reader& reader, ModelOptions& options) {
   auto layers = parse_layers(reader.list("model.layers"));
   if (layers)
@@ -57,6 +65,20 @@ std::string help_of_layers() {
     before = ", ";
   }
   return help + ". More channels and units learn more and cost more time and traffic.";
+}
+
+constexpr double kL2Limit = 1e6;
+
+Result<std::optional<double>> parse_l2(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  const auto l2 = parse_number(text);
+  if (!l2 || !(*l2 >= 0 && *l2 <= kL2Limit))
+    return fail("expected auto, or a number from 0 to {:.0f}", kL2Limit);
+  return l2;
+}
+
+std::string print_l2(std::optional<double> l2) {
+  return l2 ? fmt::format("{}", *l2) : "auto";
 }
 
 // The file's contents; its path may differ by node.
@@ -86,9 +108,19 @@ const Bindings<ModelOptions>& bindings() {
              [](const ModelOptions& o) { return fmt::format("{}", fmt::join(o.hidden, ",")); })
         .add({"model.layers", print_layers({}), help_of_layers(), true, agreed}, read_layers,
              print_layers)
-        .bind("model.l2", &ModelOptions::l2, Real{0, 1e6}, agreed,
+        .bind("model.l2", &ModelOptions::l2, Written{parse_l2, print_l2}, agreed,
               "Adds l2 / 2 |weights|^2, biases excluded, to the loss. Larger keeps weights small "
-              "and makes the problem better conditioned; too large underfits.")
+              "and makes the problem better conditioned; too large underfits. auto: for a table "
+              "the best of 1, 3, 10, 30 and 100 over the number of all rows, by the loss on rows "
+              "that founders leave out of short fits of their own; else 0.")
+        .initially("auto")
+        .add({"model.class-weight", "",
+              "How much a row counts in training, by its class: balanced (each class as much as "
+              "another, by the rows of all nodes), or a list such as no:1,yes:10, where others "
+              "count 1. Larger weights of a rare class find more of its rows, take more rows of "
+              "others for it, and make probabilities too large. Empty: all count 1.",
+              true, agreed},
+             read_class_weights, [](const ModelOptions& o) { return to_string(o.class_weights); })
         .bind("model.precision", &ModelOptions::precision, OneOf{kPrecisions}, agreed,
               "f32 or f64: of parameters, gradients and what is sent. f64 doubles the traffic and "
               "is for problems solved to more than six digits.")

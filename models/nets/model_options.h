@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/settings.h"
+#include "models/nets/class_weights.h"
 #include "models/nets/layer.h"
 
 namespace starling::models {
@@ -25,10 +27,14 @@ struct ModelOptions {
   ModelKind kind = ModelKind::automatic;
   std::vector<std::size_t> hidden{64};             // of mlp
   std::vector<LayerSpec> layers = usual_layers();  // of net, without the output layer
-  double l2 = 0;
+  // Nothing: auto. For a table, found from the surveys of all founders; else 0.
+  std::optional<double> l2 = 0;
+  // With optim.noise only steps may tell of rows: no trials of l2.
+  bool is_private = false;
   // lambda of optim.weight-decay. Local steps add it, and the loss leaves it out, but it moves the
   // optimum.
   double weight_decay = 0;
+  ClassWeights class_weights = {};
   Precision precision = Precision::f32;
   std::string from = {};  // the file of a model to start from; empty: none
   std::shared_ptr<const TrainedModel> start = nullptr;  // its contents

@@ -42,6 +42,8 @@ class Network {
   // The outputs for the block's inputs, rows x outputs, row-major, before any loss; valid until the
   // next call.
   std::span<const S> outputs(std::span<const S> x, const Block<S>& block);
+  // Of the last outputs(), which it overwrites.
+  Score score_outputs(const Block<S>& block) { return take_outputs(block, S{1}); }
   Score score(std::span<const S> x, const Block<S>& block);
   // Adds `scale` times the gradient of the block's summed loss; overwrites instead if `first`.
   // `scale` is one over the rows of the batch that the block is of.

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "models/data/survey_notes.h"
+#include "models/data/table_notes.h"
 #include "models/linear/gemm.h"
 
 namespace starling::models {
@@ -71,7 +72,8 @@ NetworkObjective<S>::NetworkObjective(ModelOptions model, Share share)
     : model_(std::move(model)),
       share_(std::move(share)),
       dealt_(dealt_file(share_.data(), share_.options())),
-      map_(share_.train()) {
+      map_(share_.train()),
+      l2_(l2_of(model_, {})) {
   if (!share_.train().is_table()) make_network();
 }
 
@@ -90,9 +92,13 @@ std::string NetworkObjective<S>::survey() const {
   Survey survey = model_.start
                       ? *model_.start->card.table
                       : make_survey(share_.train(), share_.rows(), share_.options().hash_bits,
-                                    share_.options().suppress_below);
+                                    share_.options().suppress_below,
+                                    share_.options().target_scale == TargetScale::log);
   survey.dealt = dealt_;
   survey.site = share_.options().site;
+  // Of few rows it would tell of single ones.
+  if (!model_.start && fitted_.size() >= share_.options().suppress_below)
+    survey.trial = own_fit_.trial;
   return encode(survey);
 }
 
@@ -103,10 +109,16 @@ Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
   TRY(Survey survey, merge(told));
   TRY(FeatureMap map, FeatureMap::found(share_.train(), survey));
   TRY_DO(check_founded(model_, survey, map.width()));
+  TRY(const std::vector<double> weights, weights_of(model_.class_weights, survey));
+  class_weights_.assign(weights.begin(), weights.end());
   map_ = std::move(map);
   survey_ = std::move(survey);
+  l2_ = l2_of(model_, survey_);
+  rare_.reset();
+  if (const auto rare = rare_class(survey_->class_rows)) rare_ = {*rare, survey_->classes[*rare]};
   notes_ = founding_notes(share_.train(), *survey_, map_);
   std::ranges::move(differences(told), std::back_inserter(notes_));
+  if (!model_.l2) notes_.push_back(fmt::format("model.l2 = {:.2g}: {}", l2_, explain_l2(*survey_)));
   make_network();
   std::vector<bool> left_out;
   for (const std::int32_t label : map_.classes()) left_out.push_back(label < 0);
@@ -114,11 +126,21 @@ Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
   return {};
 }
 
+// Beside noisy steps nothing else may come from the rows.
+template <class S>
+void NetworkObjective<S>::look_at_own_rows() {
+  const Dataset& train = share_.train();
+  if (!train.is_table() || survey_ || model_.is_private || share_.rows() == fitted_) return;
+  fitted_ = share_.rows();
+  own_fit_ = fit_own_rows(model_, share_.options(), train, fitted_, share_.data().test);
+}
+
 template <class S>
 void NetworkObjective<S>::assign(const optim::Shard& shard) {
   // A newcomer waits for its model now.
   if constexpr (std::is_same_v<S, float>) prepare_gemm();
   const Assignment assignment = share_.assign(shard);
+  look_at_own_rows();
   const Source source = share_.options().source;
   optimum_.clear();
   equations_.reset();
@@ -126,7 +148,7 @@ void NetworkObjective<S>::assign(const optim::Shard& shard) {
     return;
   const std::vector<double> best = least_squares(
       share_.train(), assignment.parts,
-      {.bias = network_->shape().bias, .l2 = model_.l2, .weight_decay = model_.weight_decay});
+      {.bias = network_->shape().bias, .l2 = l2_, .weight_decay = model_.weight_decay});
   for (const double value : best) optimum_.push_back(static_cast<double>(static_cast<S>(value)));
 }
 
@@ -155,6 +177,9 @@ optim::DataSummary NetworkObjective<S>::describe() const {
       .optimum = optimum_};
   std::ranges::copy(share_.notes(), std::back_inserter(summary.notes));
   if (!summary.strangeness.empty()) summary.notes.push_back(summary.strangeness);
+  summary.preparation.alone = own_fit_.alone;
+  if (network_) summary.preparation.l2 = l2_;
+  if (survey_ && !model_.l2) summary.preparation.l2_reason = explain_l2(*survey_);
   if (network_)
     summary.schema =
         fmt::format("{} {}{} {} of {}, features {:016x}", to_string(model_.kind),
@@ -206,9 +231,9 @@ double NetworkObjective<S>::loss_and_gradient(std::span<const S> x,
   const double count = static_cast<double>(selection.rows.size());
   Score score;
   for_each_block(selection, [&](const Block<S>& block, bool first) {
-    score += network_->add_gradient(x, block, static_cast<S>(1 / count), first, gradient);
+    score += network_->add_gradient(x, weighted(block), static_cast<S>(1 / count), first, gradient);
   });
-  return score.loss / count + network_->add_penalty(x, model_.l2, gradient);
+  return score.loss / count + network_->add_penalty(x, l2_, gradient);
 }
 
 template <class S>
@@ -220,10 +245,10 @@ double NetworkObjective<S>::clipped_gradient(std::span<const S> x,
   std::ranges::fill(gradient, S{0});
   if (!batch.empty())
     for_each_block(share_.batch(batch), [&](const Block<S>& block, bool first) {
-      network_->add_clipped_gradient(x, block, clip.bound, first, gradient);
+      network_->add_clipped_gradient(x, weighted(block), clip.bound, first, gradient);
     });
   for (S& value : gradient) value /= static_cast<S>(clip.divisor);
-  network_->add_penalty(x, model_.l2, gradient);
+  network_->add_penalty(x, l2_, gradient);
   return clip.bound / clip.divisor;
 }
 
@@ -239,7 +264,7 @@ NormalEquations NetworkObjective<S>::normal_equations() {
       equations.add(row, static_cast<double>(block.truth.targets[r]));
     }
   });
-  equations.finish(model_.l2, width);
+  equations.finish(l2_, width);
   return equations;
 }
 
@@ -262,15 +287,23 @@ optim::Evaluation NetworkObjective<S>::evaluate(std::span<const S> x, std::size_
   const Selection selection = share_.evaluation(limit);
   const double count = static_cast<double>(selection.rows.size());
   Score score;
-  for_each_block(selection,
-                 [&](const Block<S>& block, bool) { score += network_->score(x, block); });
+  double squares = 0;
+  ClassTally tally(survey_ ? survey_->classes.size() : 0, rare_);
+  for_each_block(selection, [&](const Block<S>& block, bool) {
+    const std::span<const S> outputs = network_->outputs(x, block);
+    if (survey_ && survey_->classifies)
+      tally.add(outputs, std::span(block.truth.labels, block.rows));
+    if (selection.set->classes == 0) squares += map_.squared_error(outputs, block.truth.targets);
+    score += network_->score_outputs(block);
+  });
   optim::Evaluation evaluation{.samples = selection.rows.size(), .available = selection.available};
   evaluation.loss = score.loss / count;
   if (selection.set->classes > 0)
     // Rows of a class that the model does not know count as wrong.
     evaluation.accuracy = static_cast<double>(score.correct) / count * selection.usable;
   else
-    evaluation.rmse = std::sqrt(score.squared_error / count) * map_.target_unit();
+    evaluation.rmse = std::sqrt(squares / count);
+  tally.write(evaluation);
   return evaluation;
 }
 

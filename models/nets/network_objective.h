@@ -10,9 +10,11 @@
 #include "models/data/share.h"
 #include "models/linear/feature_map.h"
 #include "models/linear/normal_equations.h"
+#include "models/nets/class_tally.h"
 #include "models/nets/model_card.h"
 #include "models/nets/model_options.h"
 #include "models/nets/network.h"
+#include "models/nets/own_fit.h"
 #include "optim/local/objective.h"
 
 namespace starling::models {
@@ -44,8 +46,14 @@ class NetworkObjective final : public optim::Objective<S> {
 
  private:
   void make_network();
+  void look_at_own_rows();
   NormalEquations normal_equations();
   std::string strangeness() const;  // as in DataSummary
+  // With the weights of the classes, for training.
+  Block<S> weighted(Block<S> block) const {
+    if (!class_weights_.empty()) block.truth.weights = class_weights_.data();
+    return block;
+  }
   // Calls visit(block, is_first) for every block of the selection.
   void for_each_block(const Selection& selection, auto visit);
 
@@ -54,6 +62,11 @@ class NetworkObjective final : public optim::Objective<S> {
   std::optional<DealtFile> dealt_;  // see Survey
   FeatureMap map_;
   std::optional<Survey> survey_;  // of all founders, of a table
+  double l2_;                     // once founded
+  std::optional<ClassTally::Rare> rare_;
+  std::vector<S> class_weights_;  // empty: all count 1
+  Rows fitted_;                   // for own_fit_
+  OwnFit own_fit_;
   std::vector<std::string> notes_;
   std::optional<Network<S>> network_;          // once the features are known
   std::vector<optim::ParameterBlock> blocks_;  // of the network

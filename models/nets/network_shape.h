@@ -22,6 +22,10 @@ struct NetworkShape {
   bool bias = true;  // only a network of one layer may lack it
 
   std::size_t outputs() const { return layers.back().numbers[0]; }
+  // 0 for regression.
+  std::size_t classes() const {
+    return loss == Loss::squared ? 0 : std::max<std::size_t>(outputs(), 2);
+  }
   // Whether it has fully connected layers alone, and inputs without an order.
   bool is_dense() const;
   bool operator==(const NetworkShape&) const = default;

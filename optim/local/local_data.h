@@ -25,6 +25,7 @@ struct DataSummary {
   std::string late_survey = {};
   bool needs_model = false;
   std::optional<PrivacySpent> privacy = {};
+  Preparation preparation = {};
   // The known minimiser of the mean of all F_i, for the present shards; empty when unknown. Valid
   // until the next assign() or refresh().
   std::span<const double> optimum = {};

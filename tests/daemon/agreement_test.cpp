@@ -84,11 +84,13 @@ std::map<std::string, Other> others() {
       {"model.hidden", {"32,16"}},
       {"model.layers", {"conv:8:5,pool:2,dense:32"}},
       {"model.l2", {"0.01"}},
+      {"model.class-weight", {"balanced"}},
       {"model.precision", {"f64", {{"exchange.codec", "f32"}}}},
       {"model.from", {model_file("b", 2), {{"model.from", model_file("a", 1)}}}},
       {"data.source", {"houses", {{"model.kind", "linear"}}}},
       {"data.target", {"z", csv}},
       {"data.task", {"regression", {{"model.kind", "linear"}}}},
+      {"data.target-scale", {"log", csv}},
       {"data.missing", {"drop"}},
       {"data.words", {"hash:8"}},
       {"data.words-case", {"fold"}},
@@ -308,7 +310,7 @@ TEST_CASE("A lost answer about what differs is asked for again") {
       std::vector<std::string>{"no edge to node-1: it differs in a key on which nodes must agree"});
   two.nodes.run(2s);
   CHECK(two.warnings("node-2") ==
-        std::vector<std::string>{"no edge to node-1: it has model.l2=0; this node 1"});
+        std::vector<std::string>{"no edge to node-1: it has model.l2=auto; this node 1"});
 }
 
 TEST_CASE("A node that comes back with other values is judged by those") {

@@ -81,11 +81,16 @@ std::string error_of(const models::TrainedModel& model, const json& body) {
 }  // namespace
 
 TEST_CASE("A model's file gives back the model to the last bit") {
-  for (const models::TrainedModel& model : {classifier(), regressor(), german()}) {
+  models::TrainedModel penalized = classifier();
+  penalized.card.l2 = 0.01;
+  penalized.card.table->trial = models::PenaltyTrial{.rows = 90, .excess = {4, 1.5, 0, 2, 3}};
+  penalized.card.table->class_rows.assign(penalized.card.table->classes.size(), 45);
+  for (const models::TrainedModel& model : {classifier(), regressor(), german(), penalized}) {
     const models::TrainedModel again = value_of(parse_model(bytes_of(model)));
     CHECK(again.parameters == model.parameters);
     CHECK(again.card.kind == model.card.kind);
     CHECK(again.card.shape == model.card.shape);
+    CHECK(again.card.l2 == model.card.l2);
     CHECK(encode(*again.card.table) == encode(*model.card.table));
     CHECK(bytes_of(again) == bytes_of(model));
   }

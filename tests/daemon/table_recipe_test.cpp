@@ -30,17 +30,48 @@ bool holds(const Keys& recipe, const std::string& key) {
 
 }  // namespace
 
-TEST_CASE("a table without a goal gets rounds and an optimizer that comes to rest in them") {
-  const Keys recipe = recipe_for({});
-  for (const char* key : {"stop.rounds", "eval.every", "optim.local-optimizer",
-                          "optim.learning-rate", "optim.learning-rate-schedule"})
-    CHECK(holds(recipe, key));
+TEST_CASE("a table gets an optimizer that comes to rest in the rounds of its goal") {
+  const Keys recipe = recipe_for({{"stop.rounds", "300"}});
+  CHECK(recipe == Keys{{"optim.local-optimizer", "adam"},
+                       {"optim.learning-rate", "0.03"},
+                       {"optim.learning-rate-schedule", "cosine:300"}});
+  CHECK(recipe_for({{"stop.rounds", "300"}, {"stop.loss", "0.1"}}) == recipe);
 }
 
-TEST_CASE("a table with a goal and data that are no table get no recipe") {
+TEST_CASE("without a number of rounds the rate falls for ever") {
+  for (const char* goal : {"stop.seconds", "stop.loss", "stop.accuracy", "stop.patience"}) {
+    const Keys recipe = recipe_for({{goal, "1"}});
+    CHECK(holds(recipe, "optim.local-optimizer"));
+    CHECK(recipe.back().second.starts_with("inverse:"));
+  }
+  CHECK(recipe_for({{"stop.rounds", "0"}}) == recipe_for({}));
+  CHECK(recipe_for({{"stop.rounds", "many"}}) == recipe_for({}));
+}
+
+TEST_CASE("an mlp of a table ends with its best models") {
+  CHECK(recipe_for({{"model.kind", "mlp"}}).back() ==
+        std::pair<std::string, std::string>("stop.keep", "best"));
+  CHECK(recipe_for({{"model.kind", "mlp"}, {"optim.momentum", "0.5"}}) ==
+        Keys{{"stop.keep", "best"}});
+  CHECK_FALSE(holds(recipe_for({{"model.kind", "mlp"}, {"stop.keep", "last"}}), "stop.keep"));
+}
+
+TEST_CASE("up gives a table without a goal a number of rounds") {
+  const auto goal_for = [](Keys keys) {
+    keys.emplace_back("data.source", "csv");
+    return daemon::table_goal(*daemon::load_settings(daemon::schema(), {}, keys));
+  };
+  CHECK(goal_for({}) == Keys{{"stop.rounds", "2000"}, {"eval.every", "50"}});
+  CHECK(goal_for({{"eval.every", "9"}}) == Keys{{"stop.rounds", "2000"}});
+  CHECK(goal_for({{"optim.algorithm", "ed"}}) == goal_for({}));
   for (const char* goal : {"stop.rounds", "stop.seconds", "stop.loss", "stop.accuracy"})
-    CHECK(recipe_for({{goal, "1"}}).empty());
+    CHECK(goal_for({{goal, "1"}}).empty());
+  CHECK(daemon::table_goal(Settings(daemon::schema())).empty());
+}
+
+TEST_CASE("data that are no table and trainers of the user's own get no recipe") {
   CHECK(daemon::table_recipe(Settings(daemon::schema())).empty());
+  CHECK(recipe_for({{"model.kind", "external"}}).empty());
 }
 
 TEST_CASE("an optimizer that was chosen meets no half of the recipe") {
@@ -49,11 +80,19 @@ TEST_CASE("an optimizer that was chosen meets no half of the recipe") {
                                        {"optim.local-optimizer", "momentum"},
                                        {"exchange.schedule", "async"}}) {
     CAPTURE(key);
-    const Keys recipe = recipe_for({{key, value}});
-    CHECK(holds(recipe, "stop.rounds"));
-    CHECK_FALSE(holds(recipe, "optim.learning-rate-schedule"));
-    CHECK_FALSE(holds(recipe, "optim.local-optimizer"));
+    CHECK(recipe_for({{key, value}}).empty());
   }
+}
+
+TEST_CASE("a recipe that is set is shown as such and asks for nothing more") {
+  auto settings = *daemon::load_settings(daemon::schema(), {}, Keys{{"data.source", "csv"}});
+  daemon::apply_recipe(daemon::table_goal(settings), settings);
+  const Keys recipe = daemon::table_recipe(settings);
+  daemon::apply_recipe(recipe, settings);
+  CHECK(settings.at("stop.rounds").origin == "recipe for tables");
+  CHECK(settings.text("optim.learning-rate-schedule") == "cosine:2000");
+  CHECK(daemon::table_recipe(settings).empty());
+  CHECK(daemon::recipe_text(Keys{{"a", "1"}, {"b", "2"}}) == "a = 1, b = 2");
 }
 
 TEST_CASE("the recipe is legal however the data are dealt") {

@@ -74,7 +74,8 @@ double closed_form_rmse(const Data& data) {
   // The words of a column sum to one, so they span the constant.
   const Eigen::MatrixXd normal = x.transpose() * x + 1e-9 * Eigen::MatrixXd::Identity(width, width);
   const Eigen::VectorXd w = normal.ldlt().solve(x.transpose() * y);
-  return std::sqrt((x * w - y).squaredNorm() / static_cast<double>(count)) * map.target_unit();
+  return std::sqrt((x * w - y).squaredNorm() / static_cast<double>(count)) *
+         (map.amount(1) - map.amount(0));
 }
 
 }  // namespace

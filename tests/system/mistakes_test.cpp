@@ -144,7 +144,7 @@ const Mistake kMistakes[] = {
      "starling run: command line: model.hidden = \"64,x\": expected 1 to 16 sizes from 1 to 65536, "
      "separated by commas"},
     {"run --model.l2=-1",
-     "starling run: command line: model.l2 = \"-1\": expected a number from 0 to 1000000"},
+     "starling run: command line: model.l2 = \"-1\": expected auto, or a number from 0 to 1000000"},
     {"run --model.precision=f16",
      "starling run: command line: model.precision = \"f16\": expected one of f32, f64"},
     {"run --model.kind=linear",

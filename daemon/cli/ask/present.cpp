@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "daemon/cli/terminal/quality.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/terminal/text_width.h"
 #include "daemon/rest/document.h"
+#include "daemon/rest/run_reading.h"
 
 namespace starling::daemon {
 namespace {
@@ -111,6 +113,20 @@ std::string privacy_line(const json& spent) {
   return line("privacy", words.text());
 }
 
+// What is known of the data beside the loss.
+std::string quality_lines(const json& run) {
+  Phrase held_out, alone;
+  const json& evaluation = part(run, "eval");
+  const json& rare = part(evaluation, "rare");
+  held_out.add("area under the curve ", number(evaluation, "auc"), human_number);
+  if (rare.contains("class"))
+    held_out.add(fmt::format("recall of {} {} of {} rows", word(rare, "class"),
+                             cell(rare, "found", count), cell(rare, "rows", count)));
+  if (const auto of_own_rows = read_evaluation(part(run, "alone")))
+    alone.add(quality(*of_own_rows) + ", by a linear model of this node's own rows");
+  return line("held out", held_out.text()) + line("alone", alone.text());
+}
+
 // `evaluated` says on what the loss of the last evaluation is.
 std::string run_lines(const json& run, std::string_view evaluated) {
   Phrase progress, loss;
@@ -138,7 +154,8 @@ std::string run_lines(const json& run, std::string_view evaluated) {
               ? line("accuracy",
                      fmt::format("{} at round {}", cell(evaluation, "accuracy", human_fraction),
                                  cell(evaluation, "round", count)))
-              : "");
+              : "") +
+         quality_lines(run) + line("penalty", l2_line(run));
 }
 
 // "ring (auto)" where auto chose it.

@@ -5,6 +5,7 @@
 #include "daemon/setup/config.h"
 #include "daemon/setup/exposure.h"
 #include "daemon/setup/setting_sources.h"
+#include "daemon/setup/table_recipe.h"
 
 namespace starling::daemon {
 namespace {
@@ -27,7 +28,8 @@ void print_settings(const Settings& settings) {
 
 Outcome<int> run_config(const CommandLine& line) {
   std::vector<std::string> mistakes;
-  const Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
+  Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
+  apply_recipe(table_recipe(settings), settings);
   TRY(const Config config, read_config(settings, std::move(mistakes)));
   if (const auto lack = lack_of_keys(config)) fmt::print(stderr, "starling config: {}\n", *lack);
   if (line.has("json"))

@@ -91,7 +91,8 @@ Result<Look> look(const CommandLine& line) {
   std::vector<std::uint32_t> rows(data->train.rows);
   for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = static_cast<std::uint32_t>(r);
   look.survey =
-      models::make_survey(data->train, rows, look.options.hash_bits, look.options.suppress_below);
+      models::make_survey(data->train, rows, look.options.hash_bits, look.options.suppress_below,
+                          look.options.target_scale == models::TargetScale::log);
   look.survey->dealt = models::dealt_file(*data, look.options);
   look.decision.notes = data->notes;
   if (std::string kind = models::explain_kind(learner, data->train); !kind.empty()) {
@@ -155,10 +156,13 @@ std::vector<std::string> travels(const Look& look) {
     lines.push_back(fmt::format("no word: they become one of {} features by their hash",
                                 1U << look.options.hash_bits));
   if (look.survey->classifies)
-    lines.push_back(
-        fmt::format("the names of the classes: {}", fmt::join(look.survey->classes, ", ")));
+    lines.push_back(fmt::format("the names of the classes, and how many rows each has: {}",
+                                fmt::join(look.survey->classes, ", ")));
   else
     lines.push_back(fmt::format("count, mean and sum of squares of {}", look.survey->target));
+  lines.emplace_back(
+      "with model.l2 = auto: how much more rows lose that short fits leave out, for each of five "
+      "strengths one sum over all rows");
   return lines;
 }
 

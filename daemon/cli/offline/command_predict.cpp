@@ -120,9 +120,23 @@ std::string evaluation_text(const Job& job, bool as_json) {
   return as_json ? to_text(scores_json(scores)) + "\n" : scores_text(scores);
 }
 
+// The second of two classes is predicted from that probability on, in place of one half.
+Result<void> apply_threshold(const std::string& text, Job& job) {
+  const auto threshold = parse_number(text);
+  if (!threshold || !(*threshold > 0 && *threshold < 1))
+    return fail("--threshold {}: expected a probability above 0 and below 1", text);
+  if (const std::size_t classes = job.predictor.classes().size(); classes != 2)
+    return fail("--threshold {}: tells two classes apart, and the model has {}", text, classes);
+  for (std::size_t row = 0; row < job.predictions.rows; ++row)
+    job.predictions.likeliest[row] =
+        job.predictions.probabilities[2 * row + 1] >= *threshold ? 1 : 0;
+  return {};
+}
+
 Outcome<int> show(const CommandLine& line, bool with_target,
                   std::string (*text)(const Job&, bool)) {
-  TRY(const Job job, look(line, with_target));
+  TRY(Job job, look(line, with_target));
+  if (const auto threshold = line.value("threshold")) TRY_DO(apply_threshold(*threshold, job));
   for (const std::string& note : job.predictions.notes) fmt::print(stderr, "starling: {}\n", note);
   TRY_DO(write_output(text(job, line.has("json")), line.value("output")));
   return kExitDone;
@@ -135,10 +149,13 @@ Outcome<int> run_evaluate(const CommandLine& line) {
   return show(line, true, evaluation_text);
 }
 
-constexpr auto kPredictOptions =
-    join({{"output", "FILE", "write there"},
-          {"data.KEY", "VALUE", "how the data are read, such as data.separator"}},
-         kPrintingJson);
+constexpr CommandOption kReading[] = {
+    {"output", "FILE", "write there"},
+    {"data.KEY", "VALUE", "how the data are read, such as data.separator"}};
+constexpr auto kPredictOptions = join(kReading, kPrintingJson);
+constexpr auto kEvaluateOptions =
+    join({{"threshold", "P", "of two classes, predict the second from this probability on (0.5)"}},
+         kReading, kPrintingJson);
 constexpr std::string_view kPredictArguments[] = {"MODEL", "FILE"};
 
 }  // namespace
@@ -165,12 +182,14 @@ the t10k- pair; a libsvm file. Drawn data (digits) need none.)",
 constinit const ProgramCommand kEvaluate = {
     .name = "evaluate",
     .summary = "how good a trained model is on rows",
-    .usage = "starling evaluate MODEL [FILE] [--data.KEY=VALUE ...] [--output FILE] [--json]",
+    .usage =
+        "starling evaluate MODEL [FILE] [--threshold P] [--data.KEY=V ...] [--output FILE] "
+        "[--json]",
     .description = R"(Predicts rows whose target is known too (FILE as for `starling predict`), and
-says how good that is: accuracy, the area under the curve of two classes, precision and recall of
-each class, who is taken for whom, and the rows of which the model is surest and wrong; or the root
-mean square and mean absolute error and R2 of amounts.)",
-    .options = kPredictOptions,
+says how good that is: accuracy, of two classes the areas under the curve and under precision by
+recall, precision and recall of each class, who is taken for whom, and the rows of which the model
+is surest and wrong; or the root mean square and mean absolute error and R2 of amounts.)",
+    .options = kEvaluateOptions,
     .exits = "0 done, 1 the output cannot be written, 2 wrong usage, or data that do not fit.",
     .settings = "data",
     .arguments = kPredictArguments,

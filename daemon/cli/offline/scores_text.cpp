@@ -58,6 +58,11 @@ std::string scores_text(const models::Scores& scores) {
                       scores.baseline_accuracy, printable(scores.baseline_class));
   text += fmt::format("balanced  {:.4f}  mean of the recalls\n", scores.balanced_accuracy);
   if (scores.area_under_curve) text += fmt::format("auc       {:.4f}\n", *scores.area_under_curve);
+  if (scores.average_precision)
+    text += fmt::format(
+        "ap        {:.4f}  area under precision by recall of \"{}\"; {:.4f} by chance\n",
+        *scores.average_precision, printable(scores.classes.back().name),
+        static_cast<double>(scores.classes.back().rows) / static_cast<double>(scores.rows));
   if (scores.unknown > 0)
     text += fmt::format(
         "unknown   {} rows of classes that the model does not know, such as \"{}\": wrong\n",
@@ -85,6 +90,7 @@ ordered scores_json(const models::Scores& scores) {
   document["baseline_class"] = scores.baseline_class;
   document["balanced_accuracy"] = scores.balanced_accuracy;
   document["auc"] = number_json(scores.area_under_curve);
+  document["average_precision"] = number_json(scores.average_precision);
   document["unknown"] = scores.unknown;
   if (scores.unknown > 0) document["first_unknown"] = scores.first_unknown;
   for (const models::ClassScore& score : scores.classes)

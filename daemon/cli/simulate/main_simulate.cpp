@@ -125,6 +125,7 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
       gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
   Setup setup;
   setup.default_goal = set_default_goal(settings);
+  apply_recipe(table_recipe(settings), settings);
   Reader reader(settings);
   setup.options = sim::read_options(reader);
   TRY_DO(reader.verdict());

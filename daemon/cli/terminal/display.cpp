@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "daemon/cli/terminal/quality.h"
 #include "daemon/cli/terminal/table.h"
 #include "gossip/status.h"
 
@@ -96,6 +97,7 @@ std::string summary_text(const gossip::Summary& summary) {
   text += fmt::format(": {}.\n", summary.goal.reason);
   if (summary.goal.model.hash != 0)
     text += fmt::format("All end with one model, {}.\n", to_text(summary.goal.model));
+  text += quality_lines(summary.nodes);
   if (summary.seed && summary.event_hash)
     text += fmt::format("Seed {}, {} events, event hash {:016x}.\n", *summary.seed,
                         summary.events.value_or(0), *summary.event_hash);

@@ -21,6 +21,7 @@
 #include "daemon/cli/terminal/fleet_view.h"
 #include "daemon/cli/terminal/frame.h"
 #include "daemon/cli/terminal/output.h"
+#include "daemon/cli/terminal/quality.h"
 #include "daemon/cli/terminal/screen.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/terminal/text_width.h"
@@ -37,6 +38,7 @@
 #include "daemon/process/notices.h"
 #include "daemon/process/stop_signals.h"
 #include "daemon/rest/document.h"
+#include "daemon/rest/run_reading.h"
 #include "daemon/rest/summary_json.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/goal_words.h"
@@ -145,8 +147,10 @@ Result<Plan> make_plan(const CommandLine& line) {
   settle_data(settings);
   const bool is_near = settings.is_default("cluster.preset");
   if (is_near) settings.set("cluster.preset", "local", "starling up");
-  const auto recipe = table_recipe(settings);
-  for (const auto& [key, value] : recipe) settings.set(key, value, "recipe for tables");
+  Recipe recipe = table_goal(settings);
+  apply_recipe(recipe, settings);
+  std::ranges::move(table_recipe(settings), std::back_inserter(recipe));
+  apply_recipe(recipe, settings);
   TRY(plan.config, read_config(settings, std::move(mistakes)));
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
@@ -155,10 +159,9 @@ Result<Plan> make_plan(const CommandLine& line) {
   if (const auto file = line.value("config")) plan.fleet.arguments = {"-c", *file};
   for (const auto& [key, value] : line.keys)
     plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
-  for (const auto& [key, value] : recipe) {
+  for (const auto& [key, value] : recipe)
     plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
-    plan.recipe += fmt::format("{}{} = {}", plan.recipe.empty() ? "" : ", ", key, value);
-  }
+  plan.recipe = recipe_text(recipe);
   OneMore more = one_more(plan.config, plan.fleet.nodes);
   plan.fleet.more_data = std::move(more.words);
   if (is_near) {
@@ -304,6 +307,7 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
     notices.hear(Time(started.time_since_epoch()), node.name, doubts(config, schema()));
   notices.take_all();
   std::optional<steady_clock::time_point> end_until;
+  std::string l2;
   is_watched = true;
   while (true) {
     fleet.refresh();
@@ -311,6 +315,10 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
     hear_nodes(fleet, notices, seconds_since(started));
     print_notices(notices.take_due(Time(steady_clock::now().time_since_epoch())), progress.screen(),
                   quiet);
+    if (!quiet && l2.empty()) {
+      l2 = l2_line(part(fleet.first_status(), "run"));
+      if (!l2.empty()) print_notices({l2}, progress.screen(), quiet);
+    }
     if (!quiet) progress.show(fleet, seconds_since(started));
     Verdict verdict = judge(fleet, goal);
     if (interrupted) verdict.text = "interrupted before the nodes had one model";
@@ -404,8 +412,8 @@ void introduce(const Plan& plan) {
   for (const std::string& note : plan.sites.notes) say("- {}", printable(note));
   if (const std::string& reason = plan.config.algorithm_reason; !reason.empty())
     say("Algorithm {}: {}", plan.config.node.algorithm, reason);
-  if (!plan.recipe.empty()) say("No goal is given: {}", plan.recipe);
   if (!plan.config.node.goal.is_set()) say("- {}", words_without_goal("they train"));
+  if (!plan.recipe.empty()) say("Not set, and chosen for a table: {}", plan.recipe);
   std::fflush(stdout);
 }
 
@@ -483,7 +491,7 @@ constinit const ProgramCommand kUp = {
     .usage = "starling up [-n N] [-c FILE] [--SECTION.KEY=VALUE ...] [--keep] [--json]",
     .description = R"(Starts N nodes on this machine as processes of their own, shows round, loss,
 accuracy, consensus distance and members while they train, stops at the goal and prints a summary. A
-table without a goal is trained for 2,000 rounds, with settings that suit tables, and a line says
+table is trained with settings that suit tables, without a goal for 2,000 rounds, and a line says
 which. The nodes have keys of their own, and a line says how one node more joins them;
 --security.insecure=true leaves keys away.)",
     .options = kUpOptions,

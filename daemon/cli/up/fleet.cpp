@@ -18,6 +18,7 @@
 #include "daemon/process/json_text.h"
 #include "daemon/rest/document.h"
 #include "daemon/rest/http_client.h"
+#include "daemon/rest/run_reading.h"
 #include "models/data/gz_file.h"
 
 namespace starling::daemon {
@@ -304,7 +305,9 @@ gossip::NodeSummary summary_of(const json& status) {
                           ? number(part(status, "consensus"), "distance")
                           : std::nullopt,
           .distance_to_optimum = number(run, "distance_to_optimum"),
-          .sent_bytes = part(status, "traffic").value("sent_bytes", std::uint64_t{0})};
+          .sent_bytes = part(status, "traffic").value("sent_bytes", std::uint64_t{0}),
+          .held_out = read_evaluation(evaluation),
+          .alone = read_evaluation(part(run, "alone"))};
 }
 
 std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
