@@ -65,15 +65,6 @@ TrainerTerms terms_of(const Config& config, const std::string& node) {
 
 }  // namespace
 
-void name_trainer(CommandLine& line) {
-  const auto command = line.value("trainer");
-  if (!command) return;
-  line.keys.emplace_back("trainer.command", *command);
-  const auto is_kind = [](const auto& key) { return key.first == "model.kind"; };
-  std::erase_if(line.keys, is_kind);
-  line.keys.emplace_back("model.kind", "external");
-}
-
 Outcome<std::unique_ptr<ExternalRun>> ExternalRun::open(const Config& config,
                                                         const std::string& node) {
   TRY(const std::string path, socket_path(config, node));

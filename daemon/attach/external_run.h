@@ -20,9 +20,6 @@ namespace starling::daemon {
 // With which tell_end() begins.
 inline constexpr std::string_view kTrainerFinished = "the trainer finished by itself";
 
-// The keys that the option --trainer stands for.
-void name_trainer(CommandLine& line);
-
 class ExternalRun {
  public:
   // Listens for the trainer. The error names trainer.socket.

@@ -45,6 +45,7 @@
 #include "daemon/setup/given_ticket.h"
 #include "daemon/setup/goal_words.h"
 #include "daemon/setup/key_file.h"
+#include "daemon/setup/key_options.h"
 #include "daemon/setup/setting_sources.h"
 #include "daemon/setup/sites.h"
 #include "daemon/setup/table_recipe.h"
@@ -383,15 +384,6 @@ Result<void> keep_model(Daemon& daemon, const Config& config, const std::string&
   if (end.model.hash == 0 && last->status.members.size() > 1)
     log::warning("{}", words_of_own_model(path));
   return {};
-}
-
-// The options that stand for keys.
-void name_keys(CommandLine& line) {
-  if (line.has("join"))
-    for (const std::string& seed : line.options["join"])
-      line.keys.emplace_back("cluster.join", seed);
-  if (const auto from = line.value("from")) line.keys.emplace_back("model.from", *from);
-  name_trainer(line);
 }
 
 // The exit code, or the complaint of a run that did not end as it was meant to.

@@ -15,7 +15,6 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "daemon/attach/external_run.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/display.h"
 #include "daemon/cli/terminal/fleet_view.h"
@@ -42,6 +41,7 @@
 #include "daemon/rest/summary_json.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/goal_words.h"
+#include "daemon/setup/key_options.h"
 #include "daemon/setup/setting_sources.h"
 #include "daemon/setup/sites.h"
 #include "daemon/setup/table_recipe.h"
@@ -384,23 +384,12 @@ void tell_trainers(const Fleet& fleet) {
     say("The trainers of {} nodes more wrote other lines.", last.size() - kTrainersTold);
 }
 
-// What `starling evaluate` is to be given; drawn data need no name.
-std::string held_out(const models::DataOptions& data) {
-  if (!data.test_path.empty()) return data.test_path;
-  return data.source == models::Source::libsvm ? "FILE" : data.path;
-}
-
 // Gives the exit code, `code` unless the model is lost.
 Outcome<int> keep_model(const Fleet& fleet, const std::string& path,
                         const models::DataOptions& data, bool quiet, int code) {
   if (fleet.model().empty()) return code;
   TRY_DO(write_output(fleet.model(), path));
-  std::string use = fmt::format("; predict with it: starling predict {} FILE.csv", path);
-  if (fleet.has_trainers())
-    use = fmt::format(": {}", kHowToLoad);
-  else if (data.source != models::Source::csv)
-    use = fmt::format("; what it takes for what: starling evaluate {} {}", path, held_out(data));
-  if (!quiet) say("Model in {}{}", path, use);
+  if (!quiet) say("Model in {}{}", path, how_to_use(path, fleet.has_trainers(), data));
   return code;
 }
 
@@ -459,8 +448,7 @@ Outcome<int> run_fleet(const CommandLine& line, const Plan& plan) {
 Outcome<int> run_up(const CommandLine& given) {
   handle_stop_signals(on_stop);
   CommandLine line = given;
-  if (const auto from = line.value("from")) line.keys.emplace_back("model.from", *from);
-  name_trainer(line);
+  name_keys(line);
   if (const auto folder = line.value("resume")) {
     TRY_DO(recall_fleet(*folder, line));
   }

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstring>
 
+#include "daemon/process/model_file.h"
 #include "daemon/setup/sites.h"
 
 namespace starling::daemon {
@@ -35,6 +36,19 @@ std::string how_to_join(Fleet& fleet, const FleetOptions& options) {
         " --node.data-dir=" + quoted(fmt::format("{}/node-{}", options.data_dir, options.nodes));
   for (const std::string& argument : options.shared) command += " " + quoted(argument);
   return command;
+}
+
+std::string how_to_use(const std::string& model, bool is_of_trainers,
+                       const models::DataOptions& data) {
+  if (is_of_trainers) return fmt::format(": {}", kHowToLoad);
+  if (data.source == models::Source::csv)
+    return fmt::format("; predict with it: starling predict {} FILE.csv", model);
+  // Drawn data need no name.
+  const bool has_name = data.source == models::Source::libsvm && data.test_path.empty();
+  return fmt::format("; what it takes for what: starling evaluate {} {}", model,
+                     has_name                 ? "FILE"
+                     : data.test_path.empty() ? data.path
+                                              : data.test_path);
 }
 
 OneMore one_more(const Config& config, std::size_t n) {

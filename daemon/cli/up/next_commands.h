@@ -13,6 +13,9 @@ namespace starling::daemon {
 std::string how_to_ask(Fleet& fleet);
 // Adds a node that learns the same. REQUIRES one node.
 std::string how_to_join(Fleet& fleet, const FleetOptions& options);
+// "; predict with it: ..."; of a trainer's model, how it is loaded.
+std::string how_to_use(const std::string& model, bool is_of_trainers,
+                       const models::DataOptions& data);
 // What that node needs of its own: a file, or one of the parts. REQUIRES n nodes before it.
 struct OneMore {
   std::vector<std::string> arguments = {};
