@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::string_view kTable = "table";  // the section of the whole table
 constexpr std::string_view kUnknown = "?";
-constexpr std::size_t kSchemaWords = 1000;  // of a column; more are not listed
+// A column with more words, such as codes, is open: other sites have others.
+constexpr std::size_t kSchemaWords = 20;
 
 struct Entry {
   std::string section, key, value;

@@ -25,7 +25,7 @@ struct CsvDecision;
 struct SchemaColumn {
   std::string name;
   std::string kind;                     // see column_kinds()
-  std::vector<std::string> words = {};  // of words and booleans; empty: any
+  std::vector<std::string> words = {};  // all of them, of words and booleans; empty: any
   std::string unit = {};
 };
 

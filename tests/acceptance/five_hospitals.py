@@ -156,11 +156,11 @@ def learned_by_scikit(train_path, test_path):
     words = [place(name) for name in ("sex", "ward", "code", "second_code")]
     numbers = [k for k in range(len(hospitals.COLUMNS) - 1) if k not in words]
     train_rows, test_rows = (numpy.array(read(path), dtype=object) for path in (train_path, test_path))
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse=False).fit(train_rows[:, words])
+    encoder = OneHotEncoder(handle_unknown="ignore").fit(train_rows[:, words])
     scaler = StandardScaler().fit(train_rows[:, numbers].astype(float))
 
     def features(rows):
-        return numpy.hstack([scaler.transform(rows[:, numbers].astype(float)), encoder.transform(rows[:, words])])
+        return numpy.hstack([scaler.transform(rows[:, numbers].astype(float)), encoder.transform(rows[:, words]).toarray()])
 
     model = LogisticRegression(max_iter=2000).fit(features(train_rows), train_rows[:, -1] == "yes")
     return roc_auc_score(test_rows[:, -1] == "yes", model.predict_proba(features(test_rows))[:, 1])

@@ -52,6 +52,12 @@ TEST_CASE("A schema has names and kinds and words and units and no row") {
         "kind = boolean\nwords = no, yes\n");
 }
 
+TEST_CASE("A schema leaves a column of many words open") {
+  std::string text = "code,back\n";
+  for (int row = 0; row < 100; ++row) text += fmt::format("C{},{}\n", row % 21, row % 2);
+  CHECK(schema_of(text).find("[code]\nkind = words\n\n") != std::string::npos);
+}
+
 TEST_CASE("A table of another language trains by its dictionary as the schema says") {
   const Site own(kOwn, ""), other(kOther, kDictionary);
   const Data a = value_of(load(own.options)), b = value_of(load(other.options));

@@ -177,7 +177,7 @@ const Mistake kMistakes[] = {
     {"run --data.source=csv --data.path=empty.csv --data.target=y",
      "starling run: empty.csv: empty, expected a table with a header"},
     {"run --data.source=csv --data.path=aa.csv --data.target=a",
-     "starling run: aa.csv: line 1: the header names a column \"a\" twice, or too long"},
+     "starling run: aa.csv: line 1: the header names two columns \"a\"; rename one of them"},
     {"run --data.source=csv --data.path=wy.csv --data.target=y --data.task=regression",
      "starling run: wy.csv: target y: line 2 holds \"x\", expected a number, or data.task = "
      "classification"},

@@ -78,7 +78,8 @@ TEST_CASE("Sites whose tables do not go together are refused before anything sta
   };
   CHECK(refusal("words", "a,w,y\nlow,word1,x\nhigh,word2,z\n")
             .find("words-1.csv: column a holds numbers") != std::string::npos);
-  CHECK(refusal("column", "a,y\n1,x\n2,z\n").find("column w is in the table of one node and not") !=
+  CHECK(refusal("column", "a,y\n1,x\n2,z\n")
+            .find("column w is in the table at node-0 and not in that at node-1") !=
         std::string::npos);
   const testing::Outcome few =
       run(fmt::format("{} -n 3 --data.path='{}'", kUp, files("few", {good, good})));
