@@ -133,17 +133,25 @@ void take_quoted_for_words(ColumnProfile& column) {
   }
 }
 
+// By the site's dictionary, from the unit of the cells to that of the schema.
+void rescale(ColumnProfile& column, const TableSchema* schema) {
+  if (column.scale == 1) return;
+  const SchemaColumn* const wanted = schema ? schema->find(column.name) : nullptr;
+  column.form.scale = column.scale;
+  column.form.cell_unit = std::exchange(column.form.unit, wanted ? wanted->unit : "");
+}
+
 // Chooses the kinds of all columns. Returns whether cells are to be counted again, for some are
 // numbers that were taken for words or for other numbers.
-bool choose_kinds(TableProfile& profile) {
+bool choose_kinds(TableProfile& profile, const TableSchema* schema) {
   bool counts_again = false;
   for (ColumnProfile& column : profile.columns) {
     for (const ColumnKind* const kind : column_kinds())
       if (auto form = kind->form_of(column, profile.marks)) {
         column.form = *std::move(form);
-        column.form.scale = column.scale;
         break;
       }
+    rescale(column, schema);
     const bool has_numbers = column.form.content() == Content::numbers;
     const NumberForms& forms = column.forms;
     counts_again =
@@ -358,7 +366,7 @@ Result<TableProfile> profile_csv(const DataOptions& options, const std::string& 
                                  std::string_view text) {
   TRY(TableProfile profile, profile_as(options, path, text, nullptr));
   const TableMarks marks = profile.marks = marks_of(profile, options);
-  if (choose_kinds(profile)) {
+  if (choose_kinds(profile, options.schema.get())) {
     TRY(profile, profile_as(options, path, text, &profile));
     profile.marks = marks;
   }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kOwn =
     "age,sex,crp,back\n61,F,0.4 mg/dl,yes\n35,M,1.2 mg/dl,no\n50,F,0.7 mg/dl,no\n";
 constexpr std::string_view kOther =
-    "Zimmer;Geschlecht;Alter;crp;back\nA1;w;61;4;ja\nB2;m;999;12;nein\nC3;w;50;7;nein\n";
+    "Zimmer;Geschlecht;Alter;crp;back\nA1;w;61;4 g;ja\nB2;m;999;12 g;nein\nC3;w;50;7 g;nein\n";
 constexpr std::string_view kDictionary =
     "[age]\nfrom = Alter\nmissing = 999\n[sex]\nfrom = Geschlecht\nwords = w:F, m:M\n"
     "[crp]\nscale = 0.1\n";

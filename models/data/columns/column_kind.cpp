@@ -148,7 +148,8 @@ class Number final : public ColumnKind {
 
   std::optional<double> number(std::string_view cell, const ColumnForm& form) const override {
     const auto found = split_number(cell);
-    if (!found || (!found->unit.empty() && found->unit != form.unit)) return std::nullopt;
+    const std::string& unit = form.cell_unit.empty() ? form.unit : form.cell_unit;
+    if (!found || (!found->unit.empty() && found->unit != unit)) return std::nullopt;
     const double value = value_of(*found, form.decimal_comma);
     return std::isfinite(value) ? std::optional(value * form.scale) : std::nullopt;
   }

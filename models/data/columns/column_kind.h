@@ -25,10 +25,11 @@ struct ColumnForm {
   const ColumnKind* kind = nullptr;
   bool decimal_comma = false;  // 1,234 and 1.234 are 1.234 and 1234
   DateOrder order = DateOrder::unknown;
-  std::string unit = {};    // of the numbers, as written; empty: none
-  double scale = 1;         // of the numbers, to what the model takes
-  bool has_limits = false;  // some cells are limits of detection
-  bool has_times = false;   // some dates have a time of day
+  std::string unit = {};       // of the numbers, for other sites; empty: none
+  std::string cell_unit = {};  // as the cells have it, where a dictionary says another; own
+  double scale = 1;            // of the numbers, to what the model takes; own
+  bool has_limits = false;     // some cells are limits of detection
+  bool has_times = false;      // some dates have a time of day
 
   // Of the first part.
   Content content() const;
