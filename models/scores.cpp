@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "models/data/moments.h"
+#include "models/data/survey.h"
 #include "models/linear/area_under_curve.h"
 
 namespace starling::models {
@@ -45,10 +46,15 @@ std::string name_of(const Dataset& set, std::size_t label) {
 
 // The model's class by the label of the set; as many as there are: none.
 std::vector<std::size_t> known_classes(const Dataset& set, std::span<const std::string> classes) {
+  const std::vector<std::string> names(classes.begin(), classes.end());
   std::vector<std::size_t> known(std::max(set.classes, set.class_names.size()));
-  for (std::size_t label = 0; label < known.size(); ++label)
-    known[label] =
-        static_cast<std::size_t>(std::ranges::find(classes, name_of(set, label)) - classes.begin());
+  for (std::size_t label = 0; label < known.size(); ++label) {
+    const std::string name = name_of(set, label);
+    known[label] = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+    // Those of a table are ascending.
+    if (known[label] == names.size() && !set.class_names.empty())
+      known[label] = find_word(names, name).value_or(names.size());
+  }
   return known;
 }
 

@@ -144,7 +144,7 @@ def train(folder, settings):
 
 def area(folder, test, *settings):
     document = json.loads(run(PROGRAM, "evaluate", "--json", "model.safetensors", test, *settings, folder=folder))
-    return document["area_under_curve"]
+    return document["auc"]
 
 
 def learned_by_scikit(train_path, test_path):

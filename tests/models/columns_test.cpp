@@ -8,6 +8,7 @@
 #include "models/data/csv_profile.h"
 #include "models/data/encoding.h"
 #include "models/linear/feature_map.h"
+#include "models/scores.h"
 #include "tests/models/support.h"
 
 using namespace starling;
@@ -254,6 +255,18 @@ TEST_CASE("Spellings of true and false are one class and one word between sites"
             (r == 0 ? 1 : 0));
     }
   }
+}
+
+TEST_CASE("A row counts for its class whatever its spelling of true and false") {
+  const Data data = site({{"1", "ja"}, {"2", "nein"}});
+  Predictions predictions;
+  predictions.rows = 2;
+  predictions.probabilities = {.2, .8, .7, .3};
+  predictions.likeliest = {1, 0};
+  const Scores scores =
+      score_classes(data.train, predictions, std::vector<std::string>{"no", "yes"});
+  CHECK(scores.unknown == 0);
+  CHECK(scores.accuracy == 1);
 }
 
 TEST_CASE("Columns of two kinds or two units are refused with both nodes") {
