@@ -10,9 +10,9 @@
 #include "gossip/wire/transfer.h"
 #include "tests/gossip/party.h"
 #include "tests/gossip/samples.h"
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#include <sanitizer/allocator_interface.h>
-#endif
+
+// Of the allocator of a sanitizer, which is there or not.
+extern "C" [[gnu::weak]] std::size_t __sanitizer_get_current_allocated_bytes();
 
 using namespace starling;
 using namespace starling::gossip;
@@ -22,11 +22,8 @@ namespace {
 
 // Of this process, now.
 std::size_t allocated_bytes() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return __sanitizer_get_current_allocated_bytes();
-#else
-  return ::mallinfo2().uordblks;
-#endif
+  return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes()
+                                                 : ::mallinfo2().uordblks;
 }
 
 // A node that trains, and others that come and go.
