@@ -64,7 +64,10 @@ TableLayout Predictor::layout(bool with_target) const {
   const Survey& table = *card().table;
   TableLayout layout;
   for (const ColumnSurvey& column : table.columns)
-    if (column.of.empty()) layout.columns.push_back({column.name, column.form});
+    if (column.of.empty())
+      layout.columns.push_back(
+          {column.name,
+           column.form.kind ? column.form : plain_form(column.content, table.decimal_comma)});
   layout.target_form = table.target_form;
   layout.decimal_comma = table.decimal_comma;
   layout.missing = table.missing;

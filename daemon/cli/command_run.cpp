@@ -438,7 +438,6 @@ Outcome<int> run_node(const CommandLine& given) {
   TRY(Config config, read_config(settings, std::move(mistakes)));
 
   log::set_up(config.log_level, config.node.name.empty() ? "starling" : config.node.name);
-  if (!recipe.empty()) log::info("not set, and chosen for a table: {}", recipe_text(recipe));
   if (is_external(config)) share_cores(1);
   Daemon daemon;
   const GivenKeys keys{ticket ? &*ticket : nullptr, line.has("cluster-key") ? &line : nullptr};
@@ -448,6 +447,7 @@ Outcome<int> run_node(const CommandLine& given) {
     make_relay(daemon, config);
   else if (!is_external(config))
     TRY_DO(load_trainer(daemon, config));
+  if (!recipe.empty()) log::info("not set, and chosen for a table: {}", recipe_text(recipe));
   for (const std::string& text : warnings_for(config)()) log::warning("{}", text);
   if (!config.node.goal.is_set()) log::info("{}", words_without_goal("trains"));
   announce(daemon.identity, config.node.credentials.get(), line.value("ready-file"));

@@ -12,10 +12,10 @@ void PenaltyTrial::merge(const PenaltyTrial& other) {
   for (std::size_t k = 0; k < excess.size(); ++k) excess[k] += other.excess[k];
 }
 
-double PenaltyTrial::best() const {
-  if (rows == 0) return kStrengths.front();
+double PenaltyTrial::best(const Strengths& strengths) const {
+  if (rows == 0) return strengths.front();
   const auto last = std::ranges::min_element(excess.rbegin(), excess.rend());
-  return kStrengths[static_cast<std::size_t>(excess.rend() - last) - 1];
+  return strengths[static_cast<std::size_t>(excess.rend() - last) - 1];
 }
 
 void lessen_implausible(std::span<PenaltyTrial* const> of_founders) {
@@ -30,7 +30,7 @@ void lessen_implausible(std::span<PenaltyTrial* const> of_founders) {
   };
   const double rows_most =
       kTrialSpreadsMost * median_of([](const PenaltyTrial& one) { return one.rows; });
-  for (std::size_t k = 0; k < PenaltyTrial::kStrengths.size(); ++k) {
+  for (std::size_t k = 0; k < PenaltyTrial::kForClasses.size(); ++k) {
     const double most = kTrialSpreadsMost * median_of([&](const PenaltyTrial& one) {
                           return one.excess[k] / one.rows;
                         });

@@ -10,16 +10,21 @@
 namespace starling::models {
 
 struct PenaltyTrial {
-  // The strengths m that are tried. The first is the default of scikit-learn, C = 1.
-  static constexpr std::array<double, 5> kStrengths{1, 3, 10, 30, 100};
+  using Strengths = std::array<double, 5>;
+  // The strengths m that are tried. For classes the first is the default of scikit-learn, C = 1;
+  // for amounts the first is nearly none, for those that follow from the columns without noise.
+  static constexpr Strengths kForClasses{1, 3, 10, 30, 100}, kForAmounts{0.001, 0.1, 1, 10, 100};
+  static const Strengths& strengths(bool classifies) {
+    return classifies ? kForClasses : kForAmounts;
+  }
 
   double rows = 0;  // that were left out of a fit, and judged; 0: nothing was tried
   // By strength, how much more the loss of these rows sums up to than with the best one.
-  std::array<double, kStrengths.size()> excess{};
+  std::array<double, kForClasses.size()> excess{};
 
   void merge(const PenaltyTrial& other);
   // The strength of the least excess, the largest of equals; the first if nothing was tried.
-  double best() const;
+  double best(const Strengths& strengths) const;
   bool operator==(const PenaltyTrial&) const = default;
 };
 

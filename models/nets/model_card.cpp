@@ -11,7 +11,7 @@ namespace starling::models {
 namespace {
 
 double strength_of(const Survey& table) {
-  return table.trial.value_or(PenaltyTrial{}).best();
+  return table.trial.value_or(PenaltyTrial{}).best(PenaltyTrial::strengths(table.classifies));
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ std::string explain_l2(const Survey& table) {
   return fmt::format(
       "{}, of {:g} / rows the one with the least loss on {} rows that fits at the founders left "
       "out",
-      ratio, fmt::join(PenaltyTrial::kStrengths, ", "),
+      ratio, fmt::join(PenaltyTrial::strengths(table.classifies), ", "),
       with_commas(static_cast<std::uint64_t>(table.trial->rows)));
 }
 

@@ -111,8 +111,9 @@ const Bindings<ModelOptions>& bindings() {
         .bind("model.l2", &ModelOptions::l2, Written{parse_l2, print_l2}, agreed,
               "Adds l2 / 2 |weights|^2, biases excluded, to the loss. Larger keeps weights small "
               "and makes the problem better conditioned; too large underfits. auto: for a table "
-              "the best of 1, 3, 10, 30 and 100 over the number of all rows, by the loss on rows "
-              "that founders leave out of short fits of their own; else 0.")
+              "the best of 1, 3, 10, 30 and 100 over the number of all rows (for amounts 0.001, "
+              "0.1, 1, 10 and 100), by the loss on rows that founders leave out of short fits of "
+              "their own; else 0.")
         .initially("auto")
         .add({"model.class-weight", "",
               "How much a row counts in training, by its class: balanced (each class as much as "

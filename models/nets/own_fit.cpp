@@ -170,16 +170,15 @@ std::optional<Fit> make_fit(const ModelOptions& model, const DataOptions& option
   return std::optional<Fit>(std::in_place, *std::move(map), std::move(shape), set, std::move(some));
 }
 
-PenaltyTrial try_strengths(Fit& fit) {
-  constexpr std::size_t kCount = PenaltyTrial::kStrengths.size();
+PenaltyTrial try_strengths(Fit& fit, const PenaltyTrial::Strengths& strengths) {
   PenaltyTrial trial{.rows = static_cast<double>(fit.rows())};
   for (std::size_t fold = 0; fold < kFolds; ++fold) {
     const Range out{fit.rows() * fold / kFolds, fit.rows() * (fold + 1) / kFolds};
     const auto fitted = static_cast<double>(fit.rows() - (out.end - out.begin));
     std::vector<double> x = fit.start();
     // From the strongest on, whose minimum is near and from which the next is not far.
-    for (std::size_t k = kCount; k-- > 0;) {
-      fit.minimize(PenaltyTrial::kStrengths[k] / fitted, out, x);
+    for (std::size_t k = strengths.size(); k-- > 0;) {
+      fit.minimize(strengths[k] / fitted, out, x);
       trial.excess[k] += fit.loss(x, out);
     }
   }
@@ -195,11 +194,12 @@ OwnFit fit_own_rows(const ModelOptions& model, const DataOptions& options, const
   OwnFit own;
   std::optional<Fit> fit = make_fit(model, options, set, rows);
   if (!fit) return own;
-  if (!model.l2) own.trial = try_strengths(*fit);
+  const PenaltyTrial::Strengths& strengths = PenaltyTrial::strengths(set.classes > 0);
+  if (!model.l2) own.trial = try_strengths(*fit, strengths);
   if (held_out.rows == 0) return own;
   std::vector<double> x = fit->start();
   const auto count = static_cast<double>(fit->rows());
-  fit->minimize(own.trial ? own.trial->best() / count : *model.l2, {}, x);
+  fit->minimize(own.trial ? own.trial->best(strengths) / count : *model.l2, {}, x);
   std::vector<Row> others(held_out.rows);
   std::iota(others.begin(), others.end(), Row{0});
   own.alone = fit->evaluate(x, held_out, sample(others, rows_most(fit->width())));

@@ -28,6 +28,11 @@ models::TrainedModel classifier() {
   table.columns = {
       {"age", models::Content::numbers, {.count = 4, .mean = 40 + kThird, .squares = 400}, {}},
       {"job", models::Content::words, {}, {"", "clerk", "nurse"}}};
+  for (models::ColumnSurvey& column : table.columns)
+    column.form = models::plain_form(column.content);
+  table.target_form = models::plain_form(models::Content::numbers);
+  table.missing_cells = models::default_missing_words();
+  std::ranges::sort(table.missing_cells);
   table.target = "ill";
   table.classifies = true;
   table.classes = {"no", "yes"};
@@ -58,6 +63,7 @@ models::TrainedModel regressor() {
 models::TrainedModel german() {
   models::TrainedModel model = classifier();
   model.card.table->decimal_comma = true;
+  model.card.table->columns[0].form.decimal_comma = true;
   model.card.table->missing = {"k.A."};
   return model;
 }
@@ -97,14 +103,18 @@ TEST_CASE("A model's file gives back the model to the last bit") {
 }
 
 TEST_CASE("A model of a table with decimal commas reads them and its words for missing") {
-  const auto answer = [](const char* age) {
-    const json row = {{"age", age}, {"job", "nurse"}};
-    return value_of(predict_json(german(), {{"rows", json::array({row})}}));
+  const auto body = [](const json& age) -> json {
+    return {{"rows", json::array({json{{"age", age}, {"job", "nurse"}}})}};
   };
-  CHECK(answer("41,5") == answer("41.5"));
-  CHECK(answer("k.A.") == answer("NA"));
-  const json row = {{"age", "41,5"}, {"job", "nurse"}};
-  CHECK(error_of(classifier(), {{"rows", json::array({row})}}).find("data.decimal = comma") !=
+  const auto answer = [&](const models::TrainedModel& model, const json& age) {
+    return value_of(predict_json(model, body(age)));
+  };
+  CHECK(answer(german(), "41,5") == answer(german(), "41.5"));
+  CHECK(answer(german(), "41,512") == answer(german(), 41.512));
+  CHECK(answer(classifier(), "41.512") == answer(german(), 41.512));
+  CHECK(answer(classifier(), "41,512") == answer(german(), 41512));
+  CHECK(answer(german(), "k.A.") == answer(german(), "NA"));
+  CHECK(error_of(classifier(), body("old")).find("write NA where it is missing") !=
         std::string::npos);
 }
 

@@ -86,13 +86,14 @@ TEST_CASE("lbfgs finds the minimum of a quadratic of very different curvatures")
 }
 
 TEST_CASE("The strength of least excess is chosen and of equals the largest") {
-  CHECK(PenaltyTrial{}.best() == 1);
-  CHECK(PenaltyTrial{.rows = 9, .excess = {3, 0, 1, 2, 4}}.best() == 3);
-  CHECK(PenaltyTrial{.rows = 9, .excess = {3, 0, 0, 2, 4}}.best() == 10);
+  const PenaltyTrial::Strengths& all = PenaltyTrial::kForClasses;
+  CHECK(PenaltyTrial{}.best(all) == 1);
+  CHECK(PenaltyTrial{.rows = 9, .excess = {3, 0, 1, 2, 4}}.best(all) == 3);
+  CHECK(PenaltyTrial{.rows = 9, .excess = {3, 0, 0, 2, 4}}.best(all) == 10);
   PenaltyTrial sum{.rows = 9, .excess = {3, 0, 1, 2, 4}};
   sum.merge({.rows = 1, .excess = {9, 9, 1, 0, 9}});
   CHECK(sum == PenaltyTrial{.rows = 10, .excess = {12, 9, 2, 2, 13}});
-  CHECK(sum.best() == 30);
+  CHECK(sum.best(all) == 30);
 }
 
 TEST_CASE("One founder's lie about its trial does not choose the strength for all") {
@@ -107,7 +108,7 @@ TEST_CASE("One founder's lie about its trial does not choose the strength for al
     CHECK(told[0] == honest);
     PenaltyTrial sum;
     for (const PenaltyTrial& one : told) sum.merge(one);
-    CHECK(sum.best() == 10);
+    CHECK(sum.best(PenaltyTrial::kForClasses) == 10);
   }
 }
 
@@ -122,12 +123,12 @@ TEST_CASE("Words that tell nothing ask for a stronger penalty than a number that
     REQUIRE(trial);
     CHECK(trial->rows == static_cast<double>(rows.size()));
     CHECK(std::ranges::min(trial->excess) == 0);
-    return trial->best();
+    return trial->best(PenaltyTrial::strengths(data->train.classes > 0));
   };
   CHECK(best(noisy_table(400, 1)) >= 10);
   std::string line = "x,y\n";
   for (int i = 0; i < 400; ++i) line += fmt::format("{},{}\n", i, 3 * i + (i % 3));
-  CHECK(best(line) == 1);
+  CHECK(best(line) == 0.001);
 }
 
 TEST_CASE("All founders find one l2 from the surveys of all and a newcomer finds it too") {

@@ -177,7 +177,7 @@ def refuses(document, node):
 
 def predicts(document, program, folder, nodes):
     table = Path(folder) / "table.csv"
-    rows = "".join(f"{k % 7},{'ab'[k % 2]},{'yes' if k % 7 > 3 else 'no'}\n" for k in range(400))
+    rows = "".join(f"{k % 7},{'ab'[k % 2]},{'yes' if k % 13 == 3 else 'no'}\n" for k in range(400))
     table.write_text("age,job,y\n" + rows)
     node = Node(program, "table", "--data.source=csv", f"--data.path={table}", "--data.target=y")
     nodes.append(node)
@@ -185,6 +185,8 @@ def predicts(document, program, folder, nodes):
     body = json.dumps({"rows": [{"age": 5, "job": "a"}, {"age": None, "job": "new"}]})
     answer = node.ask("post", "/v1/predict", body, Content_Type="application/json")
     assert document.check(node, "post", "/v1/predict", answer) == 200, answer[2]
+    eventually(lambda: "auc" in node.get("/v1/status")["run"].get("eval", {}), "the rare class is evaluated")
+    document.check(node, "get", "/v1/status", node.ask("get", "/v1/status"))
 
 
 TRAINER = """
