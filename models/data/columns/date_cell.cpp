@@ -146,7 +146,7 @@ void skip_zone(std::string_view& text) {
   text = rest;
 }
 
-// Of a clock of twelve hours, with "AM" or "PM" behind the time; else the hour as it is.
+// The hour of 0 to 24: with "AM" or "PM" after the time it is one of twelve, else as it is.
 int take_half(std::string_view& text, int hour) {
   std::string half(trim(text));
   std::ranges::transform(half, half.begin(), [](unsigned char c) { return std::tolower(c); });

@@ -137,7 +137,7 @@ bool is_unit(std::string_view text) {
          (text.front() != '/' || text.size() > 1) && !is_digit(text.back());
 }
 
-// What is left behind the number is its unit, unless one stood in front of it.
+// Takes the text after the number as its unit; false where it is none, or a second one.
 bool take_unit(std::string_view text, std::string& unit) {
   skip_blanks(text);
   if (text.empty()) return true;
