@@ -17,14 +17,6 @@ using namespace starling::models;
 
 namespace {
 
-DataOptions options_of(const std::string& path) {
-  DataOptions options{.source = Source::csv, .path = path};
-  options.target = "y";
-  options.holdout = 0;
-  options.shard.kind = ShardChoice::Kind::all;
-  return options;
-}
-
 // One row in `every` is of class yes, which the number x tells from no.
 std::string table_of(std::size_t rows, std::size_t every) {
   Prng prng(every);
@@ -94,7 +86,7 @@ TEST_CASE("A class is rare with less than a fifth of the rows that each would ha
 TEST_CASE("Surveys count the rows of each class and a merger adds them") {
   const Folder folder("rows");
   const auto told = [&](std::size_t rows, std::size_t every, std::size_t suppress = 0) {
-    DataOptions options = options_of(folder.write("a.csv", table_of(rows, every)));
+    DataOptions options = site_options(folder.write("a.csv", table_of(rows, every)));
     options.suppress_below = suppress;
     return value_of(decode_survey(node_of({.kind = ModelKind::softmax}, options)->survey()));
   };
@@ -111,7 +103,7 @@ TEST_CASE("Surveys count the rows of each class and a merger adds them") {
 
 TEST_CASE("An evaluation has the area and the recall of a rare class") {
   const Folder folder("rare");
-  DataOptions options = options_of(folder.write("a.csv", table_of(300, 20)));
+  DataOptions options = site_options(folder.write("a.csv", table_of(300, 20)));
   options.holdout = 0.3;
   const Node node = node_of({.kind = ModelKind::softmax}, options);
   REQUIRE(node->found(std::vector{node->survey()}));
@@ -127,7 +119,7 @@ TEST_CASE("An evaluation has the area and the recall of a rare class") {
 
 TEST_CASE("A node knows how good a model of its own rows alone is on its held-out rows") {
   const Folder folder("alone");
-  DataOptions options = options_of(folder.write("a.csv", table_of(300, 4)));
+  DataOptions options = site_options(folder.write("a.csv", table_of(300, 4)));
   CHECK_FALSE(node_of({.kind = ModelKind::softmax}, options)->describe().preparation.alone);
   options.holdout = 0.3;
   for (const ModelKind kind : {ModelKind::softmax, ModelKind::logistic, ModelKind::mlp}) {

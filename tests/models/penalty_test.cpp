@@ -29,14 +29,6 @@ std::string noisy_table(std::size_t rows, std::uint64_t seed) {
   return text;
 }
 
-DataOptions options_of(const std::string& path) {
-  DataOptions options{.source = Source::csv, .path = path};
-  options.target = "y";
-  options.holdout = 0;
-  options.shard.kind = ShardChoice::Kind::all;
-  return options;
-}
-
 const ModelOptions kAuto{.kind = ModelKind::softmax, .l2 = std::nullopt};
 
 using Node = std::unique_ptr<optim::Objective<double>>;
@@ -47,7 +39,7 @@ std::vector<Node> nodes_of(const Folder& folder, const ModelOptions& model,
   std::vector<Node> nodes;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     DataOptions options =
-        options_of(folder.write(fmt::format("{}.csv", i), noisy_table(rows[i], i)));
+        site_options(folder.write(fmt::format("{}.csv", i), noisy_table(rows[i], i)));
     if (change) change(options);
     nodes.push_back(value_of(make_objective<double>(model, options, load_shared(options))));
     nodes.back()->assign(shard_of(rows.size(), i));
@@ -115,7 +107,7 @@ TEST_CASE("One founder's lie about its trial does not choose the strength for al
 TEST_CASE("Words that tell nothing ask for a stronger penalty than a number that does") {
   const Folder folder("trial");
   const auto best = [&](const std::string& text) {
-    const DataOptions options = options_of(folder.write("a.csv", text));
+    const DataOptions options = site_options(folder.write("a.csv", text));
     const auto data = load_shared(options);
     std::vector<std::uint32_t> rows(data->train.rows);
     std::iota(rows.begin(), rows.end(), 0U);

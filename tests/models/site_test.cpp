@@ -13,14 +13,6 @@ namespace {
 template <class S>
 using Owned = std::unique_ptr<optim::Objective<S>>;
 
-DataOptions table_options(const std::string& path) {
-  DataOptions options{.source = Source::csv, .path = path};
-  options.target = "y";
-  options.holdout = 0;
-  options.shard.kind = ShardChoice::Kind::all;
-  return options;
-}
-
 // Nodes with a table each, founded on the surveys of all.
 std::vector<Owned<double>> sites(const std::vector<std::string>& tables, const ModelOptions& model,
                                  const std::function<void(DataOptions&)>& change = {}) {
@@ -28,7 +20,7 @@ std::vector<Owned<double>> sites(const std::vector<std::string>& tables, const M
   std::vector<Owned<double>> nodes;
   std::vector<std::string> surveys;
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    DataOptions options = table_options(folder.write(fmt::format("{}.csv", i), tables[i]));
+    DataOptions options = site_options(folder.write(fmt::format("{}.csv", i), tables[i]));
     if (change) change(options);
     nodes.push_back(value_of(make_objective<double>(model, options, load_shared(options))));
     nodes.back()->assign(shard_of(tables.size(), i));
@@ -43,7 +35,7 @@ std::vector<Owned<double>> sites(const std::vector<std::string>& tables, const M
 Owned<double> sharer(const std::string& text, std::size_t place,
                      const std::function<void(DataOptions&)>& change = {}) {
   const Folder folder("sharer");
-  DataOptions options = table_options(folder.write("a.csv", text));
+  DataOptions options = site_options(folder.write("a.csv", text));
   options.shard.kind = ShardChoice::Kind::automatic;
   if (change) change(options);
   auto node =
@@ -145,7 +137,7 @@ TEST_CASE("A newcomer says that its file is not the one that the founders share"
 TEST_CASE("What only the surveys of all sites tell is refused in time") {
   const auto refusal = [](const ModelOptions& model, std::initializer_list<const char*> classes) {
     const Folder folder("refusal");
-    const DataOptions options = table_options(folder.write("a.csv", table(60, 1, classes)));
+    const DataOptions options = site_options(folder.write("a.csv", table(60, 1, classes)));
     const auto node = value_of(make_objective<double>(model, options, load_shared(options)));
     node->assign(shard_of(1, 0));
     const auto founded = node->found(std::vector<std::string>{node->survey()});
@@ -191,7 +183,7 @@ TEST_CASE("A newcomer founds the same weighted features on the foundation of tho
   const auto weigh = [](DataOptions& options) { options.weight = Weight::samples; };
   const auto nodes = sites({amounts(30, 1), amounts(171, 2)}, {.kind = ModelKind::linear}, weigh);
   const Folder folder("newcomer");
-  DataOptions options = table_options(folder.write("a.csv", amounts(67, 3)));
+  DataOptions options = site_options(folder.write("a.csv", amounts(67, 3)));
   options.weight = Weight::samples;
   const auto late =
       value_of(make_objective<double>({.kind = ModelKind::linear}, options, load_shared(options)));
@@ -206,7 +198,7 @@ TEST_CASE("Rows of a class that the model was founded without are left out and n
   const auto nodes = sites({table(40, 1, {"ill", "well"})}, {.kind = ModelKind::softmax});
   const Folder folder("late-class");
   const DataOptions options =
-      table_options(folder.write("a.csv", "a,w,y\n1,p,ill\n2,q,dead\n3,z,well\n4,p,dead\n"));
+      site_options(folder.write("a.csv", "a,w,y\n1,p,ill\n2,q,dead\n3,z,well\n4,p,dead\n"));
   const auto late =
       value_of(make_objective<double>({.kind = ModelKind::softmax}, options, load_shared(options)));
   late->assign(shard_of(2, 1));
@@ -226,7 +218,7 @@ TEST_CASE("Training that starts from a model has its features and its parameters
   const auto nodes = sites({table(40, 1, {"ill", "well"})}, {.kind = ModelKind::softmax});
   const Folder folder("from");
   const std::string path = folder.write("a.csv", table(50, 9, {"ill", "well", "well"}));
-  const DataOptions options = table_options(path);
+  const DataOptions options = site_options(path);
   const auto data = load_shared(options);
   const std::vector<std::string> foundation{nodes.front()->foundation()};
   ModelOptions model{.kind = ModelKind::softmax};

@@ -37,6 +37,15 @@ inline std::shared_ptr<const Data> load_shared(const DataOptions& options) {
   return std::make_shared<const Data>(value_of(load(options)));
 }
 
+// A table of one node's own, all of which it trains on, that predicts y.
+inline DataOptions site_options(const std::string& path) {
+  DataOptions options{.source = Source::csv, .path = path};
+  options.target = "y";
+  options.holdout = 0;
+  options.shard.kind = ShardChoice::Kind::all;
+  return options;
+}
+
 // Of a net, as in model.layers.
 inline std::vector<LayerSpec> layers_of(const std::string& text) {
   return value_of(parse_layers(split(text, ',')));
