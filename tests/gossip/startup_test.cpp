@@ -141,12 +141,7 @@ TEST_CASE("A founder that is known and does not become ready is waited for ten s
   Options options = newcomer(2);
   options.expect_patience = {};
   Newcomer node(options);
-  node.meet("node-1", Phase::joining);
-  node.go_on();
-  node.trained();
-  node.go_on();
-  node.membership.set_self({Phase::training, 0, 0});
-  node.go_on();
+  make_ready(node);
   CHECK_FALSE(node.startup.is_expected());
   node.tick_at(node.now + 10s);
   CHECK(node.startup.is_expected());
