@@ -67,7 +67,7 @@ const Bindings<Options>& bindings() {
             {"cluster.expect-patience", "0",
              "seconds for which a node waits for the next of the members of cluster.expect; 0: for "
              "as long as it takes, and ten where somebody has trained already; starling up takes "
-             "10; smaller: a late site founds nothing, and its classes are left out; larger: one "
+             "60; smaller: a late site founds nothing, and its classes are left out; larger: one "
              "that never comes holds the others up"},
             [](Reader& reader, Options& options) {
               Real{0, kExpectPatienceLimit}.read(reader, "cluster.expect-patience",

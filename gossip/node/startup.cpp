@@ -14,7 +14,10 @@ using namespace phases;
 
 constexpr Duration kSeedPatience = std::chrono::seconds(2);  // for any answer from a seed
 constexpr Duration kLinkPatience = std::chrono::seconds(1);  // for edges to the expected members
-constexpr Duration kSurveyPatience = std::chrono::seconds(10);
+// For the survey of a founder that is there and may still prepare its data. Longer: a founder that
+// never sends one holds up the others. Shorter: the model is founded without a large site's data.
+constexpr Duration kSurveyPatience = std::chrono::minutes(1);
+constexpr Duration kRetryPatience = std::chrono::seconds(10);  // before founders agree anew
 // After this time founders also pass on the surveys of other founders. Longer: a founder that
 // cannot reach another one gets its survey later. Shorter: more bytes.
 constexpr Duration kRelayAfter = std::chrono::seconds(2);
@@ -158,7 +161,8 @@ void Startup::survey(Time now, const Roster& members, Outbox& out) {
   if (!donors(members, round_of(before_)).empty()) return enter(now, Fetching());
   if (!workload_.survey.empty()) surveys_.set_own(workload_.survey);
   const std::vector<const Member*> founders = gossip::founders(members);
-  const bool is_whole = surveys_.has_all(founders) && life_->in<Surveying>()->refusal.empty();
+  const bool is_refused = !life_->in<Surveying>()->refusal.empty();
+  const bool is_whole = surveys_.has_all(founders) && !is_refused;
   if (now >= next_look_ || is_whole) {
     next_look_ = now + options_.timing.retry;
     // Founders that cannot dial each other also hear of each other by relays.
@@ -168,7 +172,8 @@ void Startup::survey(Time now, const Roster& members, Outbox& out) {
     std::erase_if(near, [&](auto* founder) { return !can_meet(members.own(), *founder); });
     surveys_.tell(near, has_hidden || now - life_->since() >= kRelayAfter, out);
   }
-  if (!is_whole && now - life_->since() < kSurveyPatience) return;
+  const Duration patience = is_refused ? kRetryPatience : kSurveyPatience;
+  if (!is_whole && now - life_->since() < patience) return;
   optim::Job job;
   job.foundation = std::make_shared<const Foundation>(surveys_.of(founders));
   out.train(std::move(job));
@@ -181,7 +186,7 @@ void Startup::founded(Time now, const std::string& refusal, Outbox& out) {
   if (refusal != life_->in<Founding>()->refusal)
     out.event(Event::Kind::problem, fmt::format("{}{}", kCannotTrain, refusal));
   enter(now, Surveying{refusal});
-  next_look_ = now + kSurveyPatience;
+  next_look_ = now + kRetryPatience;
 }
 
 void Startup::want_snapshot(Donor& donor, Outbox& out) {
@@ -210,7 +215,7 @@ void Startup::fetch(Time now, const Roster& members, Outbox& out) {
 // a member that has it; if none comes, the remaining founders agree anew. Where neither the donors
 // nor this node can be dialled, it waits until a member that can be dialled has their model.
 void Startup::do_without(Time now, const Roster& members, Outbox& out) {
-  const bool is_patient = now - life_->since() < kSurveyPatience && founders(members).size() > 1;
+  const bool is_patient = now - life_->since() < kRetryPatience && founders(members).size() > 1;
   const bool awaits_founder =
       !before_ && workload_.needs_model && !search_.is_exhausted() && is_patient;
   if (awaits_founder || ModelSearch::is_out_of_reach(members, round_of(before_))) {

@@ -91,6 +91,11 @@ class Prometheus:
         return {tuple(sorted(series["metric"].items())): float(series["value"][1])
                 for series in json.loads(text)["data"]["result"]}
 
+    def rounds_of_all(self):
+        """By instance; nothing while a node has not been asked since it tells a round."""
+        rounds = {dict(series)["instance"]: value for series, value in self.query("starling_round").items()}
+        return rounds if len(rounds) == NODES else None
+
     def targets_up(self):
         targets = json.loads(get(f"http://{self.address}/api/v1/targets"))["data"]["activeTargets"]
         return [target for target in targets if target["health"] == "up"]
@@ -179,12 +184,10 @@ def no_counter_goes_back(before, after):
 
 def prometheus_sees_all(prometheus):
     eventually(lambda: len(prometheus.targets_up()) == NODES, "eight targets that are up")
-    first = eventually(lambda: prometheus.query("starling_round"), "rounds")
-    grown = eventually(lambda: all(value > first[series] for series, value
-                                   in prometheus.query("starling_round").items()), "rounds grow")
-    assert grown and len(first) == NODES, first
-    instances = {dict(series)["instance"] for series in first}
-    assert instances == {f"node-{k}" for k in range(NODES)}, instances
+    first = eventually(prometheus.rounds_of_all, "the rounds of eight nodes")
+    eventually(lambda: (now := prometheus.rounds_of_all()) and all(now[node] > first[node] for node in first),
+               "rounds grow")
+    assert set(first) == {f"node-{k}" for k in range(NODES)}, first
     for panel, expression in expressions()[0]:
         eventually(lambda: prometheus.query(expression), f"data for {panel}: {expression}")
     groups = json.loads(get(f"http://{prometheus.address}/api/v1/rules"))["data"]["groups"]

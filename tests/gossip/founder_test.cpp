@@ -216,7 +216,7 @@ TEST_CASE("Only its own node can change a survey") {
   CHECK(std::ranges::count(surveys, "second") == 1);
 }
 
-TEST_CASE("A survey that does not come holds the foundation up for ten seconds") {
+TEST_CASE("A survey that does not come holds the foundation up for a minute") {
   Newcomer node(newcomer(2));
   node.meet("node-1", Phase::joining);
   node.go_on();
@@ -224,9 +224,26 @@ TEST_CASE("A survey that does not come holds the foundation up for ten seconds")
   node.go_on();
   node.done();
   const Time began = node.now;
-  while (node.now < began + 1min && node.done().jobs.empty()) node.go_on();
-  CHECK(node.now >= began + 10s);
-  CHECK(node.now < began + 11s);
+  while (node.now < began + 1h && node.done().jobs.empty()) node.go_on();
+  CHECK(node.now >= began + 1min);
+  CHECK(node.now < began + 61s);
+}
+
+TEST_CASE("A founder whose data take half a minute to prepare founds the model with the others") {
+  Newcomer node(newcomer(2));
+  node.meet("node-1", Phase::joining);
+  node.go_on();
+  node.trained("own");
+  node.go_on();
+  node.done();
+  const Time began = node.now;
+  while (node.now < began + 30s) node.go_on();
+  CHECK(node.done().jobs.empty());
+  node.hear_survey("node-1", "node-1", "late");
+  node.go_on();
+  const auto jobs = node.done().jobs;
+  REQUIRE(jobs.size() == 1);
+  CHECK(*jobs.front().foundation == std::vector<std::string>{"late", "own"});
 }
 
 TEST_CASE("Data that do not fit together are reported once and tried again") {

@@ -148,7 +148,7 @@ TEST_CASE("Nodes of up wait ten seconds for each other and not for ever") {
   REQUIRE(at);
   const auto reply = daemon::http_request(*at, "GET", "/v1/config", "", 10s);
   REQUIRE(reply);
-  CHECK(json::parse(reply->body)["cluster.expect-patience"]["value"] == "10");
+  CHECK(json::parse(reply->body)["cluster.expect-patience"]["value"] == "60");
   up->signal(SIGTERM);
   CHECK(up->wait(60s));
 }

@@ -49,8 +49,10 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
                                         const std::string& folder) {
   const std::string name = fmt::format("node-{}", index);
   std::vector<std::string> arguments{options.program, "run"};
-  // A node that fails to start must not hold the others up for ever.
-  arguments.push_back("--cluster.expect-patience=10");
+  // A node that ends while it starts must not hold the others up for ever.
+  arguments.push_back(
+      fmt::format("--cluster.expect-patience={}",
+                  std::chrono::duration_cast<std::chrono::seconds>(kStartPatience).count()));
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   if (index < options.site_arguments.size())
     std::ranges::copy(options.site_arguments[index], std::back_inserter(arguments));
