@@ -190,7 +190,7 @@ struct Event {
     finished,
     saved,
     exchange,  // what the nodes choose of it changed
-    data,      // how this node's data differ from the model
+    data,      // how this node's data differ from the model, or that it trains on others
     problem
   };
   Kind kind;

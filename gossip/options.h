@@ -94,6 +94,9 @@ struct Options {
   Alone alone = Alone::rest;
   std::vector<Term> terms;  // the agreed keys of other layers
   Goal goal;
+  // After the agreed end half as many rounds are trained on all rows, held-out ones too.
+  // REQUIRES rounds in step, and goal.keep = last.
+  bool refits = false;
   EvaluationPace evaluation = {};
   CheckpointPlan checkpoint = {};
   optim::StepCount local_steps = {};

@@ -137,6 +137,7 @@ struct CodecReport {
 struct Shard {
   std::vector<NodeId> members;  // in topology order, all that have data
   std::size_t place = 0;        // of this node in `members`; of a relay their number: it holds none
+  bool has_held_out = false;    // rows that were held out are dealt too, and trained on
 
   bool operator==(const Shard&) const = default;
 };

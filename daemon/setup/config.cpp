@@ -278,6 +278,7 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
   config.node.algorithm = optim::full_name(config.learner.optim);
   config.node.needs = needs_of(config.learner.optim);
   config.node.local_steps = config.learner.optim.local_steps;
+  config.node.refits = config.learner.data.refits;
   config.node.encodings = encodings_of(config.node, config.learner.optim);
   if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
     config.node.schedule = gossip::schedule_named("pairwise");
@@ -290,6 +291,7 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
   check_legality(config.node, config.learner.optim, reader);
   if (config.node.role != gossip::Role::relay)
     check_privacy(config.node.goal, config.learner, reader);
+  if (config.node.refits) check_refit(config.node, config.learner, reader);
   if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
   if (!is_node_name(config.node.name))
     reader.mistake("node.name", fmt::format("expected {}", kNodeNameLaw));

@@ -275,12 +275,15 @@ void check_aggregation(const gossip::Options& node, const optim::Options& traini
            "clip, or codec bf16");
 }
 
+// Whether rows of one file are held out.
+bool is_cut(models::Source source) {
+  return source == models::Source::csv || source == models::Source::libsvm;
+}
+
 // A row of these data that is evaluated on, and not trained on.
 bool may_hold_out(const models::DataOptions& data) {
-  using models::Source;
-  if (data.source == Source::reference) return false;
-  const bool is_cut = data.source == Source::csv || data.source == Source::libsvm;
-  return !is_cut || !data.test_path.empty() || data.holdout > 0;
+  if (data.source == models::Source::reference) return false;
+  return !is_cut(data.source) || !data.test_path.empty() || data.holdout > 0;
 }
 
 }  // namespace
@@ -317,6 +320,28 @@ void check_privacy(const gossip::Goal& goal, const models::LearnerOptions& learn
                                "others are told, would be of these (data.holdout = {}); use "
                                "data.test-path or data.holdout above 0, or noise 0",
                                training.noise, learner.data.holdout));
+}
+
+void check_refit(const gossip::Options& node, const models::LearnerOptions& learner,
+                 Reader& reader) {
+  const models::DataOptions& data = learner.data;
+  const auto refuse = [&reader](std::string_view why, std::string_view instead) {
+    reader.mistake("data.refit", fmt::format("true {}; use {}, or false", why, instead));
+  };
+  const bool is_external = learner.model.kind == models::ModelKind::external;
+  if (is_external || !is_cut(data.source) || !data.test_path.empty() || data.holdout == 0)
+    refuse("trains on rows of data.path that were held out, and there are none",
+           "data.source csv or libsvm, data.holdout above 0, and no data.test-path");
+  if (node.schedule->is_loose || node.schedule->is_pairwise)
+    refuse(fmt::format("begins after the same round at all nodes, which have none in common with "
+                       "exchange.schedule = {}",
+                       node.schedule->name),
+           "schedule rounds");
+  if (node.goal.keep == gossip::GoalKeep::best)
+    refuse("goes on from the last models, and stop.keep = best goes back to earlier ones",
+           "stop.keep last");
+  if (learner.optim.noise > 0)
+    refuse("trains on rows by which the model was judged without noise", "optim.noise 0");
 }
 
 // In a matching an edge is used in few rounds, so that its vectors change much in between.

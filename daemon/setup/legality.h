@@ -19,6 +19,10 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
 // gradients alone (docs/privacy.md). REQUIRES that the algorithm is chosen.
 void check_privacy(const gossip::Goal& goal, const models::LearnerOptions& learner, Reader& reader);
 
+// data.refit: that there are held-out rows to train on, and a round after which that begins.
+void check_refit(const gossip::Options& node, const models::LearnerOptions& learner,
+                 Reader& reader);
+
 // Among which the nodes choose with exchange.codec = auto; none: the codec is fixed.
 std::vector<optim::EncodingChoice> encodings_of(const gossip::Options& node,
                                                 const optim::Options& training);

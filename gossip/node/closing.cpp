@@ -49,13 +49,15 @@ void Closing::advance(Time now, Outbox& out) {
   out.put(MayEnd{});
 }
 
-// The evaluation is of the model with which the run ends.
+// The evaluation is of the model with which the run ends. After a refit nothing is held out.
 void Closing::run(Errand errand, optim::Job job, Outbox& out) {
   if (job.round == 0) job.round = around_.course.run().round + 1;
   if (PLANTED(steps_after_end) && job.tally) job.local = true;
   if (job.seal) {
     job.seal->within = distance_within();
-    job.evaluate = job.whole = !is_relay(around_.options);
+    const RunStatus& run = around_.course.run();
+    const bool has_refit = around_.end.refits(run.round, run.uncounted);
+    job.evaluate = job.whole = !is_relay(around_.options) && !has_refit;
   }
   around_.life.run(errand);
   out.train(std::move(job));

@@ -20,13 +20,16 @@ class DataShare {
     members_ = std::move(members);
     const auto place = std::ranges::find(members_, self_) - members_.begin();
     return std::make_shared<const optim::Shard>(
-        optim::Shard{members_, static_cast<std::size_t>(place)});
+        optim::Shard{members_, static_cast<std::size_t>(place), has_held_out_});
   }
+  // From the next time on rows that were held out are dealt too. Returns whether that is new.
+  bool take_held_out() { return !std::exchange(has_held_out_, true); }
   bool is_among(const std::vector<NodeId>& members) const { return members == members_; }
 
  private:
   NodeId self_;
   std::vector<NodeId> members_;
+  bool has_held_out_ = false;
 };
 
 }  // namespace starling::gossip

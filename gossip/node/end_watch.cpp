@@ -47,7 +47,7 @@ EndStatus EndWatch::status(Time now) const {
                 .done = share_done(options_.goal, progress),
                 .reason = end_.reason(),
                 .model = around_.settlement.model()};
-  if (end_.is_over(run.round, run.uncounted)) end.round = end_.agreed();
+  if (end_.is_over(run.round, run.uncounted)) end.round = *end_.agreed() + end_.refit_rounds();
   if (end.done && *end.done > 0 && !end.round)
     end.remaining_s = around_.course.elapsed_s(now) * (1 - *end.done) / *end.done;
   if (!around_.life.has_come_to<phases::Sealing>()) return end;

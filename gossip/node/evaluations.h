@@ -1,6 +1,7 @@
 // Evaluations: when a node judges its model on held-out samples. While it trains: at the beginning,
 // and then when `every` rounds are over and evaluations have taken at most `share` of the time
-// since the last one began. At a pause: if a round is over since the last. At the end always.
+// since the last one began. At a pause: if a round is over since the last. At the end always, and
+// never after it: the steps of a refit are on held-out samples.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,11 @@ class Evaluations {
   }
 
   // Whether the job evaluates the model of the round before its own. `then`: what follows it.
-  void write(Time now, phases::Computing::Then then, optim::Job& job) {
-    job.evaluate = is_due(now, job.round - 1, then);
+  // `is_last`: none follows.
+  void write(Time now, phases::Computing::Then then, bool is_last, optim::Job& job) {
+    if (has_ended_) return;
+    has_ended_ = is_last;
+    job.evaluate = is_last || is_due(now, job.round - 1, then);
     if (job.evaluate) judged_ = job.round - 1;
   }
 
@@ -39,6 +43,7 @@ class Evaluations {
 
   EvaluationPace pace_;
   std::optional<std::uint64_t> judged_;
+  bool has_ended_ = false;
   Time next_{};  // not before
 };
 

@@ -48,6 +48,18 @@ std::string cause_of_solitude(NodeParts& parts, Time now) {
   return causes.empty() ? std::string() : causes.front();
 }
 
+// Once the training on which the model is judged is over, as data.refit says.
+void refit(NodeParts& parts) {
+  const RunStatus& run = parts.training.course().run();
+  if (!parts.trains() || !parts.run_end.refits(run.round, run.uncounted)) return;
+  if (!parts.share.take_held_out()) return;
+  reassign_data(parts);
+  parts.outbox.event(Event::Kind::data,
+                     fmt::format("the model is judged after round {}; {} rounds follow over all "
+                                 "rows, those that were held out too (data.refit)",
+                                 run.round, parts.run_end.refit_rounds()));
+}
+
 }  // namespace
 
 NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Checkpoint> resumed)
@@ -167,6 +179,7 @@ void NodeParts::settle(Time now) {
   if (!has_news() && startup.may_begin(now, members, links)) start_training(now);
   exchange.links_changed(now, links, members, outbox);
   end_watch.tick(now, outbox);
+  refit(*this);
   sample(now);
   fleet.sends().add(now, outbox.sent_bytes());
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);

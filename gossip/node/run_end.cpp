@@ -17,6 +17,9 @@ constexpr double kSpreads = 5;
 // After so many times that news are told, the members' records tell of an evaluation. Larger: of
 // evaluations in quick succession fewer count. Smaller: an evaluation is judged by earlier ones.
 constexpr double kLossNews = 2;
+// For so many agreed rounds one is trained on all rows. Larger: the run ends sooner, and farther
+// from their optimum: on five hospitals after 300 rounds 4 gains a fifth of what 2 does.
+constexpr std::uint64_t kRoundsOfRefit = 2;
 // A gain of the fleet's held-out loss, relative. Smaller: noise puts off the end by stop.patience.
 constexpr double kGain = 1e-4;
 
@@ -213,20 +216,34 @@ void RunEnd::count_votes(const Own& own, const Roster& members, const Neighbors&
   if (!agreed_) return;
   if (!in_step_ || sealed >= needed || have_ended(members, neighbors)) is_moment_ = true;
   if (vote_ == 0) vote_ = *agreed_;
-  if (is_over(own.round, own.uncounted)) give_reason(own);
+  give_reason(own);
 }
 
 void RunEnd::give_reason(const Own& own) {
-  if (!reason_.empty()) return;
+  if (!reason_.empty() || !(is_moment_ || is_reached(own.round, own.uncounted))) return;
   const std::uint64_t rounds = in_step_ ? options_.goal.rounds : 0;
   is_target_met_ = gossip::shortfall(options_.goal, progress_).empty();
   reason_ = rounds > 0 && own.round >= rounds ? fmt::format("{} rounds (stop.rounds)", rounds)
                                               : "as the other nodes agreed";
 }
 
-// A node that jumped ahead may count other rounds than those who voted.
+std::string RunEnd::reason() const {
+  if (reason_.empty() || refit_rounds() == 0) return reason_;
+  return fmt::format("{}, and {} more over all rows (data.refit)", reason_, refit_rounds());
+}
+
+std::uint64_t RunEnd::refit_rounds() const {
+  return options_.refits && agreed_ ? *agreed_ / kRoundsOfRefit + 1 : 0;
+}
+
 bool RunEnd::is_over(std::uint64_t round, std::uint64_t uncounted) const {
   if (!agreed_ || is_moment_) return agreed_.has_value();
+  return is_reached(round - std::min(round, refit_rounds()), uncounted);
+}
+
+// A node that jumped ahead may count other rounds than those who voted.
+bool RunEnd::is_reached(std::uint64_t round, std::uint64_t uncounted) const {
+  if (!agreed_) return false;
   if (uncounted == 0 || has_come_) return round >= *agreed_;
   const bool is_judged = !reason_.empty() || options_.goal.rounds == 0;
   return round >= std::max(*agreed_, is_judged ? vote_ : options_.goal.rounds + uncounted);

@@ -7,6 +7,9 @@
 //
 // Where rounds are in step, a node votes for stop.rounds from its first round on. Otherwise an end
 // is a moment: it counts whatever the round is. An agreed end is never taken back.
+//
+// With data.refit (Options::refits) the agreed end is that of the training on which the model is
+// judged. Half as many rounds follow, on all rows; then the run is over.
 #pragma once
 
 #include <cstdint>
@@ -49,10 +52,20 @@ class RunEnd {
   std::uint64_t told_loss(const Evaluation& own) const;
   // Whether no local step begins any more after `round`, of which so many do not count.
   bool is_over(std::uint64_t round, std::uint64_t uncounted) const;
+  // Whether the steps after `round` are on all rows.
+  bool refits(std::uint64_t round, std::uint64_t uncounted) const {
+    return options_.refits && is_reached(round, uncounted);
+  }
+  // For how many rounds; 0: none, or the end is not known.
+  std::uint64_t refit_rounds() const;
+  // Rounds of the learning rate's schedule that the steps after `round` go through again.
+  std::uint64_t repeated_rounds(std::uint64_t round, std::uint64_t uncounted) const {
+    return refits(round, uncounted) ? refit_rounds() : 0;
+  }
   // The round after which all end; nothing: it is not known.
   std::optional<std::uint64_t> agreed() const { return agreed_; }
   // Why: "600 rounds (stop.rounds)"; empty before a goal is reached.
-  const std::string& reason() const { return reason_; }
+  std::string reason() const;
   const FleetProgress& progress() const { return progress_; }
   // With stop.keep = best: the round of the evaluation at which the fleet's held-out loss was
   // least; 0: none, or the last models count.
@@ -75,6 +88,7 @@ class RunEnd {
   void count_votes(const Own& own, const Roster& members, const Neighbors& neighbors);
   void give_reason(const Own& own);
   std::uint64_t soon(const Own& own, const Roster& members) const;
+  bool is_reached(std::uint64_t round, std::uint64_t uncounted) const;
 
   const Options& options_;
   const bool in_step_;

@@ -40,9 +40,10 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   if (is_pause_wanted_) round.then = Computing::Then::pauses;
   if (around_.end.is_over(completed, job.uncounted)) round.then = Computing::Then::ends;
   const bool goes_on = round.then == Computing::Then::waits;
-  if (!is_relay(options_)) evaluations_.write(now, round.then, job);
+  const bool refits = around_.end.refits(completed, job.uncounted);
+  if (!is_relay(options_)) evaluations_.write(now, round.then, refits, job);
   job.keeps = around_.end.kept_rounds();
-  job.whole = !goes_on;
+  job.whole = !goes_on || refits;
   job.target = options_.goal.target();
   job.offer = goes_on;
   exchange.write_edges(job, around_.links, around_.budget.shortening());
@@ -52,6 +53,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.local_steps = pace_.steps(around_.budget.steps());
   job.pace = static_cast<double>(job.local_steps) / static_cast<double>(around_.budget.steps());
   job.save = absorb && saves(now, completed, round.then == Computing::Then::pauses);
+  job.uncounted += around_.end.repeated_rounds(completed, job.uncounted);
   optim::Job step;
   step.round = job.round;
   step.uncounted = job.uncounted;

@@ -278,6 +278,11 @@ void bind_dealing(Bindings<DataOptions>& all) {
             "Fraction of csv and libsvm rows held out for evaluation when data.test-path is "
             "empty; picked by a hash of row and data.seed, the same on every node.")
       .agrees_on(where_dealt(&DataOptions::holdout))
+      .bind("data.refit", &DataOptions::refits, kFlag, agreed,
+            "Whether the held-out rows of a csv or libsvm are trained on in the end: once the "
+            "model has been judged, half as many rounds follow on all rows, with the last "
+            "learning rates of the schedule. The model of the file is then better than the one "
+            "that was judged, and nobody knows by how much.")
       .bind("data.seed", &DataOptions::seed, Whole{0, kSeedLimit}, agreed,
             "Seed of drawn data, of the held-out choice and of the partition. All nodes that "
             "share one data set need the same.")

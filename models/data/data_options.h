@@ -97,6 +97,7 @@ struct DataOptions {
   std::string site = {};  // the node, for others' messages
   std::size_t samples = 10000;
   double holdout = 0.2;
+  bool refits = false;  // at the end of a run, on held-out rows too
   std::uint64_t seed = 1;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "models/data/row_reader.h"
 #include "models/data/subset.h"
 
@@ -123,8 +124,16 @@ void Share::keep(Dataset rows) {
 void Share::choose(const Assignment& assignment) {
   const Rows& own = assignment.parts[assignment.own];
   rows_ = own_ ? first_rows(own.size()) : own;
-  std::erase_if(rows_, [this](std::uint32_t row) { return is_left_out(train(), row); });
   description_ = assignment.description;
+  with_held_out_.reset();
+  if (kept_->has_held_out) {
+    const Assignment more = assign_rows(data_->test, options_, *kept_);
+    const Rows& held_out = more.parts[more.own];
+    with_held_out_ = joined(subset(dealt(), rows_), subset(data_->test, held_out));
+    rows_ = first_rows(with_held_out_->rows);
+    description_ += fmt::format(", and {} held-out ones", with_commas(held_out.size()));
+  }
+  std::erase_if(rows_, [this](std::uint32_t row) { return is_left_out(train(), row); });
 }
 
 Selection Share::batch(std::span<const std::uint32_t> batch) {

@@ -1,7 +1,7 @@
 // Share: one node's view of a data set: which rows are its own, and which it evaluates on. If the
 // data have a reader, a share keeps its own rows only: it drops the others in the first refresh(),
 // and has the reader read those that assign() adds later. Until they are there it goes on with the
-// rows that it has.
+// rows that it has. A shard with held-out rows deals these like the others.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ class Share {
   void leave_out(std::vector<bool> classes);
 
   const Data& data() const { return *data_; }
-  // All rows, or those that are kept.
-  const Dataset& train() const { return own_ ? *own_ : data_->train; }
+  // All rows, or those that are kept; with held-out rows, this node's.
+  const Dataset& train() const { return with_held_out_ ? *with_held_out_ : dealt(); }
   const DataOptions& options() const { return options_; }
   // This node's rows, as indices of train(); ascending.
   const Rows& rows() const { return rows_; }
@@ -54,10 +54,12 @@ class Share {
   Selection evaluation(std::size_t limit);
 
  private:
+  const Dataset& dealt() const { return own_ ? *own_ : data_->train; }
   Assignment deal(const optim::Shard& shard) const;
   // Of all rows, those that a node with this assignment needs.
   Rows needed(const Assignment& assignment) const;
   void keep(Dataset rows);
+  // That of kept_.
   void choose(const Assignment& assignment);
   bool is_left_out(const Dataset& set, std::uint32_t row) const;
 
@@ -67,7 +69,8 @@ class Share {
   std::optional<Dataset> own_;        // the rows that are needed for kept_; nothing: all rows
   std::optional<optim::Shard> kept_;  // nothing: not assigned
   std::optional<optim::Shard> read_;  // whose rows are being read
-  bool is_new_ = false;               // assigned, and nothing dropped since
+  std::optional<Dataset> with_held_out_;  // own rows, and after them own ones of the held-out rows
+  bool is_new_ = false;                   // assigned, and nothing dropped since
   Rows rows_;
   std::vector<std::string> notes_;
   std::vector<bool> left_out_;  // by class; empty: none

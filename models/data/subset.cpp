@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+
 namespace starling::models {
 namespace {
 
@@ -60,6 +62,32 @@ TableFeatures take_rows(const TableFeatures& table, RowSpan rows, std::size_t) {
           .target_form = table.target_form};
 }
 
+template <class T>
+void append(std::vector<T>& values, const std::vector<T>& more) {
+  values.insert(values.end(), more.begin(), more.end());
+}
+
+void append(ByteFeatures& bytes, const ByteFeatures& more) {
+  append(bytes.values, more.values);
+}
+
+void append(DenseFeatures& dense, const DenseFeatures& more) {
+  append(dense.values, more.values);
+}
+
+void append(SparseFeatures& sparse, const SparseFeatures& more) {
+  const std::uint32_t taken = sparse.row_start.back();
+  for (std::size_t row = 1; row < more.row_start.size(); ++row)
+    sparse.row_start.push_back(taken + more.row_start[row]);
+  append(sparse.column, more.column);
+  append(sparse.value, more.value);
+}
+
+void append(TableFeatures& table, const TableFeatures& more) {
+  append(table.numbers, more.numbers);
+  append(table.codes, more.codes);
+}
+
 }  // namespace
 
 Dataset subset(const Dataset& set, RowSpan rows) {
@@ -74,6 +102,17 @@ Dataset subset(const Dataset& set, RowSpan rows) {
   std::visit([&](const auto& features) { taken.features = take_rows(features, rows, set.columns); },
              set.features);
   return taken;
+}
+
+Dataset joined(Dataset one, const Dataset& other) {
+  ENSURE(are_alike(one, other), "rows that are joined mean the same");
+  one.rows += other.rows;
+  append(one.labels, other.labels);
+  append(one.targets, other.targets);
+  std::visit([&]<class Features>(
+                 Features& features) { append(features, std::get<Features>(other.features)); },
+             one.features);
+  return one;
 }
 
 bool are_alike(const Dataset& one, const Dataset& other) {

@@ -108,6 +108,7 @@ std::map<std::string, Other> others() {
       {"data.reference.seed", {"1001"}},
       {"data.samples", {"2000"}},
       {"data.holdout", {"0.1"}},
+      {"data.refit", {"true", csv}},
       {"data.seed", {"2"}},
       {"optim.algorithm", {"gt"}},
       {"optim.learning-rate", {"0.05"}},

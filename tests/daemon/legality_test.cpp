@@ -98,6 +98,27 @@ TEST_CASE("Where rounds must have equally many steps the nodes do not choose how
   CHECK(verdict(with({{"model.kind", "external"}})).empty());
 }
 
+TEST_CASE("Held-out rows are trained on where there are some and rounds are in step") {
+  const auto with = [](std::vector<std::pair<std::string, std::string>> keys) {
+    for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+             {"data.refit", "true"}, {"data.path", "x.csv"}, {"data.target", "y"}})
+      keys.emplace_back(key, value);
+    return keys;
+  };
+  refuses({{"data.refit", "true"}}, "there are none", "data.source csv");
+  refuses(with({{"data.holdout", "0"}}), "there are none", "data.holdout above 0");
+  refuses(with({{"data.test-path", "y.csv"}}), "there are none", "no data.test-path");
+  refuses(with({{"model.kind", "external"}}), "there are none", "or false");
+  refuses(with({{"stop.keep", "best"}}), "goes back to earlier ones", "stop.keep last");
+  refuses(with({{"optim.clip", "1"}, {"optim.noise", "1"}}), "without noise", "optim.noise 0");
+  for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
+    const std::string name(schedule.name);
+    CAPTURE(name);
+    const auto keys = with({{"exchange.schedule", name}});
+    CHECK(verdict(keys).empty() == !(schedule.is_loose || schedule.is_pairwise));
+  }
+}
+
 TEST_CASE("Only what one node sums for all is masked and only between nodes with keys") {
   for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
     const std::string name(schedule.name);

@@ -109,6 +109,42 @@ TEST_CASE("A share that keeps only its own rows trains on what one that keeps al
   }
 }
 
+TEST_CASE("Shares with held-out rows hold every row of the file once and are judged as before") {
+  const Folder folder("refit");
+  for (const Partition::Kind kind : kPartitions) {
+    DataOptions options = options_of(kind);
+    options.path = folder.write("a.csv", table(300));
+    options.holdout = 0.2;
+    const auto data = load_shared(options);
+    std::vector<double> held;
+    for (std::size_t place = 0; place < 3; ++place) {
+      optim::Shard shard = shard_of(3, place);
+      Share all(data, options);
+      Node own = keeper(options,
+                        [&](const Rows& rows) { return reread(options, data->train_hash, rows); });
+      for (Share* share : {&all, &own.share}) {
+        share->assign(shard);
+        share->refresh();
+      }
+      const std::size_t judged = all.evaluation(0).rows.size();
+      CHECK(judged == data->test.rows);
+      shard.has_held_out = true;
+      for (Share* share : {&all, &own.share}) {
+        share->assign(shard);
+        share->refresh();
+      }
+      CHECK(all.evaluation(0).rows.size() == judged);
+      CHECK(all.description().find("held-out ones") != std::string::npos);
+      const std::vector<double> seen = trained_on(all);
+      CHECK(trained_on(own.share) == seen);
+      for (std::size_t i = 0; i < seen.size(); i += 2) held.push_back(seen[i]);
+    }
+    std::ranges::sort(held);
+    CHECK(held.size() == 300);
+    CHECK(std::ranges::adjacent_find(held) == held.end());
+  }
+}
+
 TEST_CASE("After any joins and leaves every row is trained on by exactly one node") {
   const Folder folder("shares");
   for (const Partition::Kind kind : kPartitions) {

@@ -100,6 +100,8 @@ class Ending : public Cluster {
       if (std::holds_alternative<gossip::MayEnd>(output)) ended.insert(node);
       const auto* train = std::get_if<gossip::Train>(&output);
       if (train && train->job.local && ended.contains(node)) ++late_steps;
+      if (train && train->job.evaluate && refitted.contains(node)) ++late_evaluations;
+      if (train && train->job.shard && train->job.shard->has_held_out) refitted.insert(node);
     });
     start_all();
   }
@@ -131,8 +133,8 @@ class Ending : public Cluster {
       FAIL_CHECK(sim::to_text(violation, world.options().seed));
   }
 
-  std::set<std::size_t> ended;
-  std::size_t late_steps = 0;
+  std::set<std::size_t> ended, refitted;
+  std::size_t late_steps = 0, late_evaluations = 0;
 };
 
 void expect_one_end(const LegalWay& way, const optim::Options& given, double loss) {
@@ -216,6 +218,32 @@ TEST_CASE("A run that keeps its best ends with the models of the fleet's least h
     CHECK(run.round(0) < 3 * kRounds);
     CHECK(end.model.round > 0);
     CHECK(run.world.trainer(0).parameters()[0] == doctest::Approx(2).epsilon(.25));
+  }
+}
+
+TEST_CASE("A refit goes on over all rows for half as many rounds and ends with one model") {
+  for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
+    if (schedule.is_loose || schedule.is_pairwise) continue;
+    for (const double loss : {0., .3}) {
+      const std::vector<LegalWay> ways = legal_ways();
+      const LegalWay& way = *std::ranges::find(ways, &schedule, &LegalWay::schedule);
+      CAPTURE(way.name);
+      CAPTURE(loss);
+      const optim::Options training = training_by(way, walk_training(*way.algorithm));
+      sim::Options options = world_by(way, training, kNodes, loss);
+      options.base.goal.rounds = kRounds;
+      options.base.refits = true;
+      Ending run(options, reference_trainers(training, kOneOptimum));
+      run.expect_one_end(300s);
+      CHECK(run.refitted.size() == kNodes);
+      CHECK(run.late_evaluations == 0);
+      for (const std::size_t node : run.world.running()) {
+        const gossip::EndStatus end = run.world.status(node).run.end;
+        CHECK(end.round == kRounds + kRounds / 2 + 1);
+        CHECK(end.reason.ends_with(", and 21 more over all rows (data.refit)"));
+        if (loss == 0) CHECK(run.round(node) == *end.round);
+      }
+    }
   }
 }
 
