@@ -17,9 +17,9 @@ namespace {
 constexpr std::uint64_t kSteps = 1000;
 constexpr std::size_t kParametersMost = 50'000;
 
-// Nothing where the model does not fit the data, or diverges.
-std::optional<optim::Evaluation> fit(const LearnerOptions& options,
-                                     std::shared_ptr<const Data> data) {
+// Nothing where the model does not fit the data, or diverges. The options get the l2 that auto
+// stood for: to choose it takes longer than a fit.
+std::optional<optim::Evaluation> fit(LearnerOptions& options, std::shared_ptr<const Data> data) {
   auto trainer = make_trainer(options, std::move(data), "trial", [] { return Time{}; });
   if (!trainer) return std::nullopt;
   optim::Job assign;
@@ -30,6 +30,7 @@ std::optional<optim::Evaluation> fit(const LearnerOptions& options,
   if ((*trainer)->run(found).problem ||
       (*trainer)->workload().f32_bytes > kParametersMost * sizeof(float))
     return std::nullopt;
+  options.model.l2 = (*trainer)->workload().preparation.l2;
   optim::Job step;
   for (step.local = true; step.round < kSteps; ++step.round) (*trainer)->run(step);
   optim::Job evaluate;

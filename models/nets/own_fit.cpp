@@ -53,11 +53,13 @@ struct Samples {
   std::size_t rows = 0, width = 0;
   std::vector<double> inputs = {}, targets = {};
   std::vector<std::int32_t> labels = {};
+  std::vector<double> weights = {};  // of the classes; empty: all count 1
 
   Block<double> block(std::size_t begin, std::size_t end) const {
     Block<double> block{.rows = end - begin, .inputs = inputs.data() + begin * width, .truth = {}};
     if (!labels.empty()) block.truth.labels = labels.data() + begin;
     if (!targets.empty()) block.truth.targets = targets.data() + begin;
+    if (!weights.empty()) block.truth.weights = weights.data();
     return block;
   }
 };
@@ -88,10 +90,8 @@ void for_each_block(const Samples& samples, Range range, auto see) {
 // A linear model of some rows.
 class Fit {
  public:
-  Fit(FeatureMap map, NetworkShape shape, const Dataset& set, std::vector<Row> rows)
-      : map_(std::move(map)),
-        network_(std::move(shape)),
-        samples_(gather(map_, set, std::move(rows))) {}
+  Fit(FeatureMap map, NetworkShape shape, Samples samples)
+      : map_(std::move(map)), network_(std::move(shape)), samples_(std::move(samples)) {}
 
   std::size_t rows() const { return samples_.rows; }
   std::size_t width() const { return samples_.width; }
@@ -153,6 +153,14 @@ class Fit {
   Samples samples_;
 };
 
+// As in training, but balanced by these rows, and of the named classes those that these rows have.
+std::vector<double> own_weights(ClassWeights weights, const Survey& survey) {
+  std::erase_if(weights.named, [&](const auto& one) {
+    return std::ranges::count(survey.classes, one.first) == 0;
+  });
+  return weights_of(weights, survey).value_or(std::vector<double>());
+}
+
 // Of the rows, with the features and classes that they have; nothing where they allow none.
 std::optional<Fit> make_fit(const ModelOptions& model, const DataOptions& options,
                             const Dataset& set, std::span<const Row> rows) {
@@ -167,7 +175,9 @@ std::optional<Fit> make_fit(const ModelOptions& model, const DataOptions& option
       shape_of(own, options.source, SampleShape(map->width()), survey.classes.size());
   std::vector<Row> some = sample(rows, rows_most(map->width() * shape.outputs()));
   if (some.size() < kRowsLeast) return std::nullopt;
-  return std::optional<Fit>(std::in_place, *std::move(map), std::move(shape), set, std::move(some));
+  Samples samples = gather(*map, set, std::move(some));
+  samples.weights = own_weights(model.class_weights, survey);
+  return std::optional<Fit>(std::in_place, *std::move(map), std::move(shape), std::move(samples));
 }
 
 PenaltyTrial try_strengths(Fit& fit, const PenaltyTrial::Strengths& strengths) {

@@ -262,6 +262,11 @@ TEST_CASE("Scores of classes are those of the confusion matrix") {
   CHECK(*scores.area_under_curve == doctest::Approx(4.5 / 6));
   CHECK(scores_json(scores)["auc"].get<double>() == doctest::Approx(0.75));
   CHECK(scores_text(scores).find("auc       0.7500") != std::string::npos);
+  // The precision down to each b, by probability: 1 of 1, 2 of 3, 3 of 4.
+  CHECK(*scores.average_precision == doctest::Approx((1 + 2.0 / 3 + 3.0 / 4) / 3));
+  CHECK(scores_json(scores)["average_precision"] == *scores.average_precision);
+  CHECK(scores_text(scores).find(
+            "ap        0.8056  area under precision by recall of \"b\"; 0.5") != std::string::npos);
   // Of six rows three are of b, and one of a class that the model does not know.
   CHECK(scores_text(scores).find("baseline  0.5000  accuracy of \"b\" as the only answer\n") !=
         std::string::npos);

@@ -128,6 +128,9 @@ TEST_CASE("A node knows how good a model of its own rows alone is on its held-ou
     CHECK(*alone->area > 0.7);
     CHECK(*alone->accuracy > 0.7);
   }
+  ModelOptions eager{.kind = ModelKind::softmax, .l2 = 0.001};
+  eager.class_weights.named = {{"yes", 1000}};
+  CHECK(*node_of(eager, options)->describe().preparation.alone->accuracy < 0.7);
   std::string line = "x,y\n";
   for (int i = 0; i < 300; ++i) line += fmt::format("{},{}\n", i, 3 * i + i % 3);
   options.path = folder.write("b.csv", line);

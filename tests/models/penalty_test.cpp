@@ -106,18 +106,22 @@ TEST_CASE("One founder's lie about its trial does not choose the strength for al
 
 TEST_CASE("Words that tell nothing ask for a stronger penalty than a number that does") {
   const Folder folder("trial");
-  const auto best = [&](const std::string& text) {
+  const auto best = [&](const std::string& text, const ModelOptions& model = kAuto) {
     const DataOptions options = site_options(folder.write("a.csv", text));
     const auto data = load_shared(options);
     std::vector<std::uint32_t> rows(data->train.rows);
     std::iota(rows.begin(), rows.end(), 0U);
-    const auto trial = fit_own_rows(kAuto, options, data->train, rows, data->test).trial;
+    const auto trial = fit_own_rows(model, options, data->train, rows, data->test).trial;
     REQUIRE(trial);
     CHECK(trial->rows == static_cast<double>(rows.size()));
     CHECK(std::ranges::min(trial->excess) == 0);
     return trial->best(PenaltyTrial::strengths(data->train.classes > 0));
   };
   CHECK(best(noisy_table(400, 1)) >= 10);
+  // Beside a loss that counts little the least penalty is strong.
+  ModelOptions weighted = kAuto;
+  weighted.class_weights.named = {{"absent", 1}, {"no", 0.01}, {"yes", 0.01}};
+  CHECK(best(noisy_table(400, 1), weighted) == 1);
   std::string line = "x,y\n";
   for (int i = 0; i < 400; ++i) line += fmt::format("{},{}\n", i, 3 * i + (i % 3));
   CHECK(best(line) == 0.001);

@@ -98,6 +98,13 @@ std::string train(const std::string& name, const std::string& rows, const std::s
   return model;
 }
 
+void expect_refused(const std::string& arguments, const std::string& hint) {
+  const testing::Outcome outcome = run(arguments);
+  CAPTURE(outcome.err);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.err.find(hint) != std::string::npos);
+}
+
 }  // namespace
 
 TEST_CASE("The page that predicts in Python says what the program says") {
@@ -192,19 +199,44 @@ TEST_CASE("A model of images or of sparse rows is evaluated on data of its kind"
 
 TEST_CASE("Tables that a model cannot predict are refused with what is wrong") {
   const std::string model = train("refusals", table(100, 1, "two"), "--model.kind=softmax");
-  const auto refuses = [&](const std::string& arguments, const std::string& hint) {
-    const testing::Outcome outcome = run(arguments);
-    CAPTURE(outcome.err);
-    CHECK(outcome.exit_code == 2);
-    CHECK(outcome.err.find(hint) != std::string::npos);
-  };
   const std::string few = temporary_file("few.csv", "age,y\n1,yes\n");
-  refuses("predict " + model + " " + few,
-          "has no column job, hours, a week; its columns are age, y");
+  expect_refused("predict " + model + " " + few,
+                 "has no column job, hours, a week; its columns are age, y");
   const std::string bad =
       temporary_file("bad.csv", "age,job,\"hours, a week\"\n1,nurse,2\nold,nurse,2\n");
-  refuses("predict " + model + " " + bad, "line 3: column age holds \"old\", expected a number");
-  refuses("evaluate " + model + " " + bad, "has no column y");
-  refuses("predict " + bad + " " + bad, "is no safetensors file");
-  refuses("predict " + model, "expected MODEL and FILE.csv");
+  expect_refused("predict " + model + " " + bad,
+                 "line 3: column age holds \"old\", expected a number");
+  expect_refused("evaluate " + model + " " + bad, "has no column y");
+  expect_refused("predict " + bad + " " + bad, "is no safetensors file");
+  expect_refused("predict " + model, "expected MODEL and FILE.csv");
+}
+
+TEST_CASE("From a threshold on the second of two classes is predicted") {
+  const std::string model = train("threshold", table(300, 1, "two"), "");
+  const std::string rows = table(80, 2, "two"), fresh = temporary_file("fresh.csv", rows);
+  const json said = json::parse(run("predict --json " + model + " " + fresh).out)["predictions"];
+  const auto lines = split(rows, '\n');
+  const auto evaluate = [&](const std::string& of, const std::string& threshold) {
+    return fmt::format("evaluate --json {} {} --threshold {}", of, fresh, threshold);
+  };
+  for (const char* threshold : {"0.2", "0.5", "0.8"}) {
+    double found = 0, taken = 0, all = 0;
+    for (std::size_t r = 0; r < said.size(); ++r) {
+      const bool is_yes = lines[r + 1].ends_with("\"yes, all\"");
+      const bool is_taken = said[r]["probabilities"]["yes, all"] >= *parse_number(threshold);
+      found += is_yes && is_taken ? 1 : 0;
+      taken += is_taken ? 1 : 0;
+      all += is_yes ? 1 : 0;
+    }
+    CAPTURE(threshold);
+    const json yes = json::parse(run(evaluate(model, threshold)).out)["classes"][1];
+    CHECK(yes["precision"] == found / taken);
+    CHECK(yes["recall"] == found / all);
+  }
+  for (const char* wrong : {"0", "1", "-0.1", "1.5", "nan", "half"})
+    expect_refused(evaluate(model, wrong), fmt::format("--threshold {}: expected a probability "
+                                                       "above 0 and below 1",
+                                                       wrong));
+  expect_refused(evaluate(train("threshold", table(300, 1, "three"), ""), "0.3"),
+                 "--threshold 0.3: tells two classes apart, and the model has 3");
 }
