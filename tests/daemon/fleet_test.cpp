@@ -122,6 +122,19 @@ TEST_CASE_FIXTURE(Fixture, "A goal is not reached where a node finds its own res
   CHECK(verdict.text == "node-1: its trainer ended");
 }
 
+TEST_CASE_FIXTURE(Fixture, "A goal is not reached where the nodes end with different models") {
+  auto fleet = Fleet::start(options);
+  REQUIRE(fleet.has_value());
+  fleet->refresh();
+  fleet->nodes()[1].status["run"]["end"]["model"] = "cd";
+  fleet->nodes()[1].status["run"]["end"]["nodes"] = 1;
+  const Verdict verdict = judge(*fleet, {.rounds = 7});
+  CHECK_FALSE(verdict.reached);
+  CHECK(verdict.text ==
+        "the nodes end with different models: node-1 with 00000000000000cd, of 1 node, others with "
+        "00000000000000ab, of 2 nodes");
+}
+
 TEST_CASE_FIXTURE(Fixture, "What a fleet does is told by the nodes that run") {
   auto fleet = Fleet::start(options);
   REQUIRE(fleet.has_value());

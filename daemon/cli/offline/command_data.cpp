@@ -128,8 +128,8 @@ std::string holds(const ColumnProfile& column) {
   const std::size_t count = words.size();
   words.resize(std::min(count, kWordsShown));
   for (std::string& word : words) word = printable(word.substr(0, 20));
-  return fmt::format("{}{} words: {}{}", count > 10'000 ? "over " : "", with_commas(count),
-                     fmt::join(words, ", "), more ? ", ..." : "");
+  return fmt::format("{}{} word{}: {}{}", count > 10'000 ? "over " : "", with_commas(count),
+                     count == 1 ? "" : "s", fmt::join(words, ", "), more ? ", ..." : "");
 }
 
 // What leaves the node before training, a sentence each.

@@ -44,19 +44,30 @@ std::string shortfall(Fleet& fleet, bool by_hand) {
                      all_finished ? "lost steps at the end" : "did not train to the end", first);
 }
 
+gossip::EndModel end_model_of(const nlohmann::json& end) {
+  const std::string hash = end.value("model", "");
+  return {.hash = parse_exactly<std::uint64_t>(hash, 16).value_or(0),
+          .nodes = end.value("nodes", std::uint64_t{0}),
+          .round = end.value("kept_round", std::uint64_t{0})};
+}
+
+// Which two nodes ended with different models; empty: none.
+std::string difference(Fleet& fleet, const gossip::EndModel& model) {
+  for (const Fleet::Node& node : fleet.nodes()) {
+    const gossip::EndModel own = end_model_of(part(part(node.status, "run"), "end"));
+    if (own.hash != 0 && own.hash != model.hash)
+      return fmt::format("the nodes end with different models: {} with {}, others with {}",
+                         node.name, to_text(own), to_text(model));
+  }
+  return {};
+}
+
 // What the first node that has one says is wrong with its result; empty: none says so.
 std::string first_fault(Fleet& fleet) {
   for (const Fleet::Node& node : fleet.nodes())
     if (const auto text = part(node.status, "run").value("fault", ""); !text.empty())
       return fmt::format("{}: {}", node.name, printable(text));
   return {};
-}
-
-gossip::EndModel end_model_of(const nlohmann::json& end) {
-  const std::string hash = end.value("model", "");
-  return {.hash = parse_exactly<std::uint64_t>(hash, 16).value_or(0),
-          .nodes = end.value("nodes", std::uint64_t{0}),
-          .round = end.value("kept_round", std::uint64_t{0})};
 }
 
 // What all nodes say of their data, where these give no model; else empty.
@@ -87,6 +98,7 @@ Verdict judge(Fleet& fleet, const gossip::Goal& goal) {
   }
   std::string lacking = shortfall(fleet, verdict.text.starts_with(gossip::kStoppedByHand));
   if (lacking.empty()) lacking = first_fault(fleet);
+  if (lacking.empty()) lacking = difference(fleet, verdict.model);
   if (!lacking.empty())
     verdict.text = lacking;
   else
