@@ -6,7 +6,8 @@
 - docs/troubleshooting.md: the first column of its tables quotes texts of the program; … stands for what
   varies. What the program puts together from several texts is put together at a colon, a semicolon or
   a quote: every piece between these and … is in a text of the source.
-- docs/wire.md: its tables of fields are the lists of gossip/wire/fields.h.
+- docs/wire.md: its tables of fields are the lists of gossip/wire/fields.h, its table of messages is that of
+  gossip/wire/message.h, and its table of options of a socket is that of daemon/process/wire.cpp.
 - docs/protocol.md: a block ```transcript NAME has lines of tests/gossip/transcripts/NAME.txt, in order;
   a line of ... stands for lines left out. Every transcript is named.
 
@@ -78,6 +79,34 @@ def fields():
         yield f"gossip/wire/fields.h: only {len(code)} lists were found"
 
 
+# ---------------------------------------------------------------- kinds of messages, options of sockets
+
+KIND = re.compile(r"struct (\w+) \{\n  static constexpr MessageKind kKind\{(\d+), [^,]+, Plane::(\w+)\};")
+KIND_ROW = re.compile(r"^\| (\d+) \| \[(\w+)\]\(#\w+\) \| (\w+) \|", re.M)
+RULE = re.compile(r'\{"(\w+)", ZMQ_\w+, ([^,]+), ([^,}]+)\}')
+RULE_ROW = re.compile(r"^\| `([a-z_0-9]+)` \| (\d+|–) \| (\d+|–) \|", re.M)
+
+
+def number(text):
+    """Of a number, a shift or a named constant in daemon/process/wire.cpp; -1 is –."""
+    left, _, shift = text.replace("'", "").replace("kControlPatience_ms", "6000").partition(" << ")
+    return "–" if left == "-1" else str(int(left) << int(shift or 0))
+
+
+def kinds_and_options():
+    messages = (ROOT / "gossip/wire/message.h").read_text()
+    code = {(count, name, plane) for name, count, plane in KIND.findall(messages)}
+    table = set(KIND_ROW.findall(page("wire.md")))
+    for row in sorted(code ^ table):
+        yield f"docs/wire.md: {row} is not both in the table of messages and in gossip/wire/message.h"
+    source = (ROOT / "daemon/process/wire.cpp").read_text()
+    options = {(name, number(control), number(bulk)) for name, control, bulk in RULE.findall(source)}
+    for row in sorted(options ^ set(RULE_ROW.findall(page("wire.md")))):
+        yield f"docs/wire.md: {row} is not both in the table of options and in daemon/process/wire.cpp"
+    if len(code) < 15 or len(options) < 10 or "kControlPatience_ms = 6000;" not in source:
+        yield f"only {len(code)} kinds of messages and {len(options)} options of sockets were found"
+
+
 # ---------------------------------------------------------------- transcripts
 
 def first_that_is_not_there(shown, lines):
@@ -110,7 +139,7 @@ def transcripts():
 
 
 def main():
-    wrong = [*symptoms(), *fields(), *transcripts()]
+    wrong = [*symptoms(), *fields(), *kinds_and_options(), *transcripts()]
     print("\n".join(wrong))
     return 1 if wrong else 0
 
