@@ -58,6 +58,11 @@ if [[ -z $version ]] || ! grep -q "^Version $version\." docs/wire.md; then
   echo "docs/wire.md: does not begin with Version $version."
   broken=1
 fi
+other=$(grep -nE '[Vv]ersion [0-9]+ of the protocol' docs/wire.md docs/protocol.md || true)
+if [[ -n $other ]]; then
+  echo "$other: the first lines of docs/wire.md alone name the version"
+  broken=1
+fi
 # Rows of constants: | `NAME` | `VALUE` | `FILE` |, as in the code.
 constants=0
 while IFS='|' read -r _ name value path _; do

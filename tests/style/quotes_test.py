@@ -6,9 +6,11 @@
 - docs/troubleshooting.md: the first column of its tables quotes texts of the program; … stands for what
   varies. What the program puts together from several texts is put together at a colon, a semicolon or
   a quote: every piece between these and … is in a text of the source.
-- docs/wire.md: its tables of fields are the lists of gossip/wire/fields.h.
+- docs/wire.md: its tables of fields are the lists of gossip/wire/fields.h, its table of messages is that of
+  gossip/wire/message.h, and its table of options of a socket is that of daemon/process/wire.cpp.
 - docs/protocol.md: a block ```transcript NAME has lines of tests/gossip/transcripts/NAME.txt, in order;
   a line of ... stands for lines left out. Every transcript is named.
+- docs/architecture.md: what its table of missing features names is missing.
 
 Prints what differs; exit code 1 if anything does.
 """
@@ -78,6 +80,57 @@ def fields():
         yield f"gossip/wire/fields.h: only {len(code)} lists were found"
 
 
+# ---------------------------------------------------------------- kinds of messages, options of sockets
+
+KIND = re.compile(r"struct (\w+) \{\n  static constexpr MessageKind kKind\{(\d+), [^,]+, Plane::(\w+)\};")
+KIND_ROW = re.compile(r"^\| (\d+) \| \[(\w+)\]\(#\w+\) \| (\w+) \|", re.M)
+RULE = re.compile(r'\{"(\w+)", ZMQ_\w+, ([^,]+), ([^,}]+)\}')
+RULE_ROW = re.compile(r"^\| `([a-z_0-9]+)` \| (\d+|–) \| (\d+|–) \|", re.M)
+
+
+def number(text):
+    """Of a number, a shift or a named constant in daemon/process/wire.cpp; -1 is –."""
+    left, _, shift = text.replace("'", "").replace("kControlPatience_ms", "6000").partition(" << ")
+    return "–" if left == "-1" else str(int(left) << int(shift or 0))
+
+
+def kinds_and_options():
+    messages = (ROOT / "gossip/wire/message.h").read_text()
+    code = {(count, name, plane) for name, count, plane in KIND.findall(messages)}
+    table = set(KIND_ROW.findall(page("wire.md")))
+    for row in sorted(code ^ table):
+        yield f"docs/wire.md: {row} is not both in the table of messages and in gossip/wire/message.h"
+    source = (ROOT / "daemon/process/wire.cpp").read_text()
+    options = {(name, number(control), number(bulk)) for name, control, bulk in RULE.findall(source)}
+    for row in sorted(options ^ set(RULE_ROW.findall(page("wire.md")))):
+        yield f"docs/wire.md: {row} is not both in the table of options and in daemon/process/wire.cpp"
+    if len(code) < 15 or len(options) < 10 or "kControlPatience_ms = 6000;" not in source:
+        yield f"only {len(code)} kinds of messages and {len(options)} options of sockets were found"
+
+
+# ---------------------------------------------------------------- what is not there yet
+
+# The first words of a row, and a file and a pattern that it does not have while the feature is missing.
+MISSING = {"a second transport": ("daemon", r"class (?!ZmqTransport)\w+ (final )?: public Transport\b"),
+           "a live key": ("base/settings.h", r"\bis_live\b"),
+           "groups of nodes": ("topology/build.h", r"struct Site \{[^}]*\bgroup")}
+
+
+def missing():
+    section = page("architecture.md").partition("### What is not there yet")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (?!feature|---)([^|]+) \|", section, re.M)
+    for row in rows:
+        known = [(place, text) for name, (place, text) in MISSING.items() if row.startswith(name)]
+        if not known:
+            yield f'docs/architecture.md: nothing here says when "{row}" is missing'
+        for place, text in known:
+            files = [ROOT / place] if place.endswith(".h") else sorted((ROOT / place).rglob("*.h"))
+            yield from (f'docs/architecture.md: "{row}" is in {file}' for file in files
+                        if re.search(text, file.read_text()))
+    if len(rows) != len(MISSING):
+        yield f"docs/architecture.md: {len(rows)} missing features, {len(MISSING)} are known here"
+
+
 # ---------------------------------------------------------------- transcripts
 
 def first_that_is_not_there(shown, lines):
@@ -110,7 +163,7 @@ def transcripts():
 
 
 def main():
-    wrong = [*symptoms(), *fields(), *transcripts()]
+    wrong = [*symptoms(), *fields(), *kinds_and_options(), *missing(), *transcripts()]
     print("\n".join(wrong))
     return 1 if wrong else 0
 
