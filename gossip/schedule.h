@@ -1,7 +1,7 @@
 // The schedules of exchange.schedule: when neighbours exchange. Each schedule has one row, which
 // holds everything that depends on it; settings, checks and help read the row and name no schedule.
 // A new schedule needs a file in edges/schedules/, a row in edges/schedules/registry.cpp and a row
-// in docs/algorithms.md.
+// in docs/choosing.md.
 #pragma once
 
 #include <memory>

@@ -20,7 +20,7 @@ struct AlgorithmChoice {
 std::string advise(const gossip::Options& node, const models::LearnerOptions& learner,
                    const Reader& reader);
 
-// The decision table of docs/algorithms.md.
+// The decision table of docs/choosing.md.
 AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::LearnerOptions& learner,
                                  const Reader& reader);
 

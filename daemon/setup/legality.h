@@ -1,6 +1,6 @@
 // Legality: which choices are compatible, by the rows of optim/algorithms/registry.h. An
 // incompatible one is a mistake, with the reason and the nearest compatible choice
-// (docs/algorithms.md).
+// (docs/choosing.md).
 #pragma once
 
 #include <vector>

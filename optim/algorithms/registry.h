@@ -1,6 +1,7 @@
 // Registry: one row for each algorithm, with everything that differs by algorithm. The checks of
 // settings, the choice of `auto`, the help and the trainer read the row and name no algorithm. To
-// add one: its file in this folder, its row in registry.cpp, its row in docs/algorithms.md.
+// add one: its file in this folder, its row in registry.cpp, its row in docs/algorithms.md, its
+// card in docs/choosing.md.
 #pragma once
 
 #include <cstddef>

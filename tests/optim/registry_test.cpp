@@ -44,6 +44,22 @@ TEST_CASE("Every algorithm has its row in the documentation") {
   }
 }
 
+TEST_CASE("Every algorithm has a card of at most 150 words with a command") {
+  const std::string text = text_of("/docs/choosing.md");
+  for (const AlgorithmRow& row : algorithms()) {
+    CAPTURE(row.name);
+    const std::size_t start = text.find(fmt::format("\n### {}\n", row.name));
+    REQUIRE(start != std::string::npos);
+    std::istringstream card(text.substr(start + 1, text.find("\n##", start + 1) - start - 1));
+    std::string mark, name, word;
+    card >> mark >> name;
+    std::size_t words = 0;
+    while (card >> word) ++words;
+    CHECK(words <= 150);
+    CHECK(card.str().find("\n      starling ") != std::string::npos);
+  }
+}
+
 TEST_CASE("The counterpart of an algorithm exchanges the other way") {
   for (const AlgorithmRow& row : algorithms()) {
     CAPTURE(row.name);
