@@ -40,14 +40,10 @@ DOUBLES = (1e-16, 10)  # the errors that double precision tells apart
 
 @dataclass
 class Figure:
-    """`command` and one of the `variants`, label to keys, make one line."""
-
     name: str
     title: str
     panels: list
     says: str
-    command: str
-    variants: dict
     columns: int = 1
     height: int = 420
     after: str = ""
@@ -128,31 +124,30 @@ def rounds_figure(simulate, kind, title):
     runs = {name: simulate(command, keys) for name, keys in ROUND_VARIANTS.items()}
     lines = [Line(name, by_round(run), COLOUR[name], DASH.get(name, "solid")) for name, run in runs.items()]
     panel = Panel(Axis("rounds", 0, 1000), Axis(ERROR, *DOUBLES, log=True), lines)
-    return Figure(kind, title, [panel], "", command, ROUND_VARIANTS), runs
+    return Figure(kind, title, [panel], ""), runs
 
 
 def ring(simulate):
     figure, runs = rounds_figure(simulate, "ring", "Error against rounds, ring of 16")
     end = {name: short(at_round(run, 1000)) for name, run in runs.items()}
     figure.says = f"""\
-The reference problem: every node holds a least-squares problem of its own. Averaging alone ends in a
-bias, {end['dpsgd']} for `dpsgd` and {end['dpsgd-pipelined']} for `dpsgd-pipelined`; `qg`, at a tenth of
-their learning rate, swings and ends at {end['qg']}. `ed` and `gt` go on to the optimum ({end['ed']} and
-{end['gt']} after 1,000 rounds), and `admm`, which solves its own problem in every round where the
-others take one step, is at rounding error ({short(at_round(runs['admm'], 200))}) after 200."""
+Every node holds a least-squares problem of its own. Averaging alone ends in a
+bias, {end['dpsgd']} for `dpsgd`, {end['dpsgd-pipelined']} for `dpsgd-pipelined`, {end['qg']} for `qg` at a
+tenth of their learning rate. `ed` and `gt` go on to the optimum ({end['ed']} and {end['gt']} after 1,000
+rounds); `admm`, which solves its own problem in each round, is at rounding error
+({short(at_round(runs['admm'], 200))}) after 200."""
     return figure
 
 
 def torus(simulate):
     figure, runs = rounds_figure(simulate, "torus", "Error against rounds, torus 4×4")
     end = {name: short(at_round(run, 1000)) for name, run in runs.items()}
-    light = simulate(figure.command, ADMM_IN_STEP.replace("penalty=0.5", "penalty=0.1"))
+    light = simulate(f"{TORUS} --stop.rounds=1000", ADMM_IN_STEP.replace("penalty=0.5", "penalty=0.1"))
     figure.says = f"""\
-The same on a better connected graph, at twice the traffic. The biases shrink, of `dpsgd` to
-{end['dpsgd']}, of `dpsgd-pipelined` to {end['dpsgd-pipelined']}, of `qg` to {end['qg']}. `ed` and `gt`
-run as one ({end['ed']}, {end['gt']}): here the learning rate limits them, and not the graph. `admm` is
-no faster than on the ring: its penalty of 0.5 suits the ring and is large here. With 0.1 its error
-after 50 rounds is {short(at_round(light, 50))} instead of {short(at_round(runs['admm'], 50))}."""
+Twice the traffic, and smaller biases: {end['dpsgd']}, {end['dpsgd-pipelined']} and {end['qg']}. `ed` and
+`gt` run as one ({end['ed']}, {end['gt']}), as the learning rate limits them. `admm` with a penalty of 0.1
+in place of 0.5, which suits the ring, has {short(at_round(light, 50))} after 50 rounds, not
+{short(at_round(runs['admm'], 50))}."""
     return figure
 
 
@@ -166,13 +161,12 @@ def traffic(simulate):
     x = Axis("parameters sent by a node, thousands of bytes", 0, 160)
     sent = {name: first_below(values, 1e-6) for name, values in points.items()}
     says = f"""\
-The ring again. A vector of ten doubles is 80 bytes, and a round sends two of them, or four with `gt`.
-To an error of 1e-6 a node sends {sent['ed']:.0f} kB with `ed`, {sent['gt']:.0f} kB with `gt` and
-{sent['admm']:.0f} kB with `admm`. Single precision on the wire (`ed, f32`) halves that to
-{sent['ed, f32']:.0f} kB and ends at its rounding error; five local steps a round (`ed, 5 steps`) come
-down to {sent['ed, 5 steps']:.0f} kB and stay exact."""
+A vector is 80 bytes, and a round sends two, with `gt` four. To an error of 1e-6 a node sends
+{sent['ed']:.0f} kB with `ed`, {sent['gt']:.0f} kB with `gt` and {sent['admm']:.0f} kB with `admm`. Single
+precision on the wire (`ed, f32`) halves that and ends at its rounding error; five local steps a round
+(`ed, 5 steps`) take {sent['ed, 5 steps']:.0f} kB and stay exact."""
     panel = Panel(x, Axis(ERROR, *DOUBLES, log=True), lines)
-    return Figure("traffic", "Error against bytes sent, ring of 16", [panel], says, command, variants)
+    return Figure("traffic", "Error against bytes sent, ring of 16", [panel], says)
 
 
 LOSSES = {"0 %": ("0", "ink"), "10 %": ("0.1", "blue"), "30 %": ("0.3", "olive"), "50 %": ("0.5", "red")}
@@ -186,21 +180,20 @@ LOSS_SECONDS = 100
 
 
 def medians(runs):
-    """The curve of medians of runs with one trace, and that of what a node has sent, kB."""
+    """The curve of medians of runs with one trace."""
     curves = [by_time(run) for run in runs]
-    curve = [(points[0][0], statistics.median(y for _, y in points)) for points in zip(*curves)]
-    return curve, statistics.median(mean(run["nodes"], "sent_bytes") / 1e3 for run in runs)
+    return [(points[0][0], statistics.median(y for _, y in points)) for points in zip(*curves)]
 
 
 def loss(simulate):
     command = f"{TORUS}{NO_GOAL} --sim.seconds={LOSS_SECONDS} --sim.trace=0.5"
-    panels, end, quick, sent = [], {}, {}, {}
+    panels, end, quick = [], {}, {}
     for title, keys in LOSS_VARIANTS.items():
         lines = []
         for label, (share, colour) in LOSSES.items():
             seeds = (1,) if share == "0" else (1, 2, 3)
             runs = [simulate(command, keys, f"--sim.loss={share} --seed={seed}") for seed in seeds]
-            points, sent[title, label] = medians(runs)
+            points = medians(runs)
             lines.append(Line(label, points, colour))
             end[title, label] = short(points[-1][1])
             quick[title, label] = short(first_below(points, 1e-6))
@@ -209,20 +202,14 @@ def loss(simulate):
         panels.append(Panel(x, y, lines, title))
     late, reuse = list(LOSS_VARIANTS)[:2]
     says = f"""\
-Torus 4×4; this share of all frames never arrives, those of membership and of the handshakes of edges
-too, so that training begins later where more is lost. Each curve with loss is the median of three
-seeds. Up to 30 % loss costs time and no accuracy: `dpsgd` reaches the floor that it has without
-({end[late, '30 %']} with `late`, {end[reuse, '30 %']} with `reuse`), `ed` and `admm` the optimum. To
-1e-6 `ed` takes {quick['ed', '0 %']} s, {quick['ed', '10 %']} s at 10 % and {quick['ed', '30 %']} s at
-30 %; `admm` takes {quick['admm', '0 %']}, {quick['admm', '10 %']} and {quick['admm', '30 %']} s.
-
-At 50 % `ed` has come to {end['ed', '50 %']} after {LOSS_SECONDS} s, `admm` to {end['admm', '50 %']};
-`dpsgd` to {end[late, '50 %']} with `late` and {end[reuse, '50 %']} with `reuse`. Edges open late there,
-and few vectors are sent: {sent[late, '50 %']:.0f} kB a node with `late` and {sent[reuse, '50 %']:.0f} kB
-with `reuse`, where it is {sent[late, '0 %'] / 1e3:.1f} MB without loss."""
+This share of all frames never arrives; curves with loss are medians of three seeds. Up to 30 % costs
+time and no accuracy: `dpsgd` reaches its floor ({end[late, '30 %']} with `late`, {end[reuse, '30 %']} with
+`reuse`), `ed` and `admm` the optimum. To 1e-6 `ed` takes {quick['ed', '0 %']} s, {quick['ed', '10 %']} s
+at 10 % and {quick['ed', '30 %']} s at 30 %; `admm` {quick['admm', '0 %']}, {quick['admm', '10 %']} and
+{quick['admm', '30 %']} s. At 50 % `ed` has {end['ed', '50 %']} after {LOSS_SECONDS} s, `admm`
+{end['admm', '50 %']}, `dpsgd` {end[late, '50 %']} with `late` and {end[reuse, '50 %']} with `reuse`."""
     title = "Error against time where messages are lost, torus 4×4"
-    command += " --sim.loss=SHARE --seed=SEED"
-    return Figure("loss", title, panels, says, command, LOSS_VARIANTS, columns=2, height=330)
+    return Figure("loss", title, panels, says, columns=2, height=330)
 
 
 @dataclass
@@ -245,34 +232,26 @@ SCHEDULES = {
 }
 STRAGGLER_SECONDS = 40
 OTHERS, STRAGGLER = slice(0, -1), slice(-1, None)
-LEVEL_LOSS, LEVEL_ERROR = 0.65, 0.2
+LEVEL_ERROR = 0.2
 
 
 def keys_of(schedule):
     return f"--optim.algorithm={schedule.algorithm} {schedule.keys}".strip()
 
 
-def seconds_to(points, level, start):
-    time = first_below(points, level)
+def time_to_level(run):
+    """Seconds of training until the error of the others is at the level."""
+    start = next(r["time_s"] for r in run["trace"] if r["nodes"][0]["round"] > 0)
+    time = first_below(by_time(run, nodes=OTHERS), LEVEL_ERROR)
     return None if time is None else time - start
 
 
-def times_to_levels(run):
-    """Seconds of training until the mean loss and the error of the others are at their levels."""
-    start = next(r["time_s"] for r in run["trace"] if r["nodes"][0]["round"] > 0)
-    of_loss = by_time(run, lambda nodes: mean(nodes, "loss"), OTHERS)
-    return seconds_to(of_loss, LEVEL_LOSS, start), seconds_to(by_time(run, nodes=OTHERS), LEVEL_ERROR, start)
-
-
 def straggler_table(with_one, without):
-    columns = ["", "algorithm", "loss, without", "with", "error, without", "with"]
-    columns += ["error at the end", "of the straggler"]
-    rows = [columns, ["---"] * len(columns)]
-    for name, schedule in SCHEDULES.items():
-        loss, error = zip(times_to_levels(without[name]), times_to_levels(with_one[name]))
-        last = with_one[name]["trace"][-1]["nodes"]
-        times = ["–" if t is None else f"{t:.2f} s" for t in (*loss, *error)]
-        rows.append([name, f"`{schedule.algorithm}`", *times, short(rms(last[OTHERS])), short(rms(last[STRAGGLER]))])
+    rows = [["", "without", "with", "error at the end"], ["---"] * 4]
+    for name in SCHEDULES:
+        times = [time_to_level(without[name]), time_to_level(with_one[name])]
+        error = short(rms(with_one[name]["trace"][-1]["nodes"][OTHERS]))
+        rows.append([name, *("–" if t is None else f"{t:.2f} s" for t in times), error])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
@@ -288,28 +267,17 @@ def straggler(simulate):
         return Panel(Axis("virtual time, s", 0, STRAGGLER_SECONDS), y, lines, title)
 
     panels = [panel(OTHERS, "the fifteen others", ERROR), panel(STRAGGLER, "the straggler", "error, ‖x − x*‖")]
-    end = {name: run["trace"][-1]["nodes"] for name, run in with_one.items()}
     says = f"""\
-Torus 4×4, γ = 0.02; the last node takes ten times as long for a step. Where all wait (`rounds`, and
-`ssp` as soon as its slack is used up) all go at the pace of the straggler. Where nobody waits for it,
-`dpsgd` (`async`, `quorum 3/4`) and `adpsgd` are fast and end beside the optimum, at
-{short(rms(end['async'][OTHERS]))} with `async`, because the straggler's data count for little: the optimum of the
-data of the fifteen alone is .097 away. `pairwise-ed`, `async gt` (at twice the traffic) and `async admm` go on
-to the optimum. A step of `admm` is the exact solution of the node's own small problem, here at the price
-of one gradient.
-
-The mean on the left is over the fifteen others, so that the straggler cannot spoil it. Nor does it here:
-over all sixteen the error of `async` after {STRAGGLER_SECONDS} s is {short(rms(end['async']))}, for that of the straggler itself, on the
-right, is {short(rms(end['async'][STRAGGLER]))}."""
+γ = 0.02; the last node takes ten times as long for a step. Where all wait (`rounds`, and `ssp` once its
+slack is used up) all go at its pace. Where nobody waits, `dpsgd` (`async`, `quorum 3/4`) and `adpsgd` are
+fast and end beside the optimum, because the straggler's data count for little; `pairwise-ed`, `async gt`
+and `async admm` go on to the optimum."""
     prose = f"""\
-Seconds of training until the fifteen others have a mean training loss of {LEVEL_LOSS} (from 2.1; the
-least is .625) and an error of {LEVEL_ERROR}, without and with the straggler; and the errors after
-{STRAGGLER_SECONDS} s with it. The trace has one record in 0.02 s;
-`tests/sim/schedule_test.cpp` holds the ratios for another straggler."""
+Seconds until the fifteen others have an error of {LEVEL_ERROR}, without and with the straggler, and their error
+after {STRAGGLER_SECONDS} s with it:"""
     after = filled(prose) + "\n\n" + straggler_table(with_one, without)
     title = "Error against time with one straggler, torus 4×4"
-    variants = {name: keys_of(s) for name, s in SCHEDULES.items()}
-    return Figure("straggler", title, panels, says, slow, variants, columns=2, height=400, after=after)
+    return Figure("straggler", title, panels, says, columns=2, height=400, after=after)
 
 
 DIGITS_VARIANTS = {
@@ -331,15 +299,14 @@ def digits(simulate):
     end = {name: f"{lines[k].points[-1][1]:.3f}" for k, name in enumerate(runs)}
     early = {name: f"{dict(by_round(run, 'accuracy'))[50]:.3f}" for name, run in runs.items()}
     says = f"""\
-Images of digits drawn by the program, one digit on each of ten nodes in a ring; softmax regression, γ =
-0.1, five local steps of 32 images a round; accuracy on held-out images of all ten digits, mean over the
-nodes. `dpsgd` is at {end['dpsgd']} after 400 rounds: five steps on one digit pull the nodes apart
-faster than two neighbours bring them together; `qg` comes to {end['qg']}, `gt` to {end['gt']}, `ed` to
-{end['ed']} and `admm` to {end['admm']}. After 50 rounds `ed` has {early['ed']}, `admm` {early['admm']},
-`gt`, at twice the traffic, {early['gt']}, `dpsgd` {early['dpsgd']}."""
+Images of one digit on each of ten nodes, softmax regression, five local steps of 32 images a round;
+accuracy on held-out images of all digits. `dpsgd` has {end['dpsgd']} after 400 rounds: five steps on one
+digit pull the nodes apart faster than two neighbours bring them together. `qg` has {end['qg']}, `gt`
+{end['gt']}, `ed` {end['ed']}, `admm` {end['admm']}; after 50 rounds `ed` has {early['ed']}, `admm`
+{early['admm']}, `gt` {early['gt']}."""
     panel = Panel(Axis("rounds", 0, 400), Axis("accuracy, mean over the nodes", 0, 1), lines)
     title = "Accuracy against rounds, one digit a node, ring of 10"
-    return Figure("digits", title, [panel], says, command, DIGITS_VARIANTS)
+    return Figure("digits", title, [panel], says)
 
 
 FIGURES = {"ring": ring, "torus": torus, "traffic": traffic, "loss": loss, "straggler": straggler, "digits": digits}
@@ -348,11 +315,9 @@ FIGURES = {"ring": ring, "torus": torus, "traffic": traffic, "loss": loss, "stra
 
 HEADING = "## Measured curves\n"
 INTRODUCTION = """\
-The rest of this page and its figures are made by `bench/curves.py` from `starling simulate`: `make
-curves` makes all of it again, `bench/curves.py FIGURE...` some of the figures. Times are virtual: a step
-takes 10 ms and a message 1 ms, and the first round begins when all have met, after half a second where
-nothing is lost. The reference problem is that of [algorithms.md](algorithms.md#the-reference-problem):
-sixteen nodes, full gradients, double precision, γ = 0.1 where nothing else is said."""
+`make curves` draws the figures from `starling simulate` and writes the rest of this page; a figure's command
+draws that one and prints its runs. Times are virtual: a step takes 10 ms, a message 1 ms. The problem is [the reference problem](algorithms.md#the-reference-problem): sixteen nodes, full
+gradients, double precision, γ = 0.1."""
 
 
 def filled(prose):
@@ -362,18 +327,9 @@ def filled(prose):
 
 
 def section(figure):
-    width = max(len(label) for label in figure.variants)
-    lines = [f"    {label:{width}}  {keys}" for label, keys in figure.variants.items()]
-    parts = [
-        f"### {figure.title}",
-        f"![{figure.title}](curves/{figure.name}.svg)",
-        filled(figure.says),
-        f"`bench/curves.py {figure.name}`, which runs",
-        f"    starling simulate {figure.command} --json",
-        "with, for each " + ("panel:" if len(figure.panels) == len(figure.variants) else "line:"),
-        "\n".join(lines),
-        figure.after,
-    ]
+    picture = f"![{figure.name}](curves/{figure.name}.svg)"
+    run = f"    bench/curves.py {figure.name}"
+    parts = [f"### {figure.title}", picture, filled(figure.says), figure.after, run]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
