@@ -72,6 +72,9 @@ def pattern_of(line):
     """What looks like the line, whatever its numbers, units of bytes and blanks are."""
     words = []
     for word in line.split():
+        if re.fullmatch("[0-9a-f]{16},?", word):  # the hash of a model
+            words.append("[0-9a-f]{16},?")
+            continue
         pieces = re.split(f"({NUMBER})", word)
         words.append("".join(NUMBER if k % 2 else re.escape(p) for k, p in enumerate(pieces)))
     return re.sub(r"\b[kMG]?B\b", "[kMG]?B", r"\s+".join(words))

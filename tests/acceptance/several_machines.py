@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Types what docs/several-machines.md says into three network namespaces.
+"""Types what docs/running.md says into three network namespaces.
 
     tests/acceptance/several_machines.py
 
@@ -92,7 +92,7 @@ def main():
         return 0
     if not networks.is_inside():
         return networks.run_inside()
-    with open(os.path.join(ROOT, "docs", "several-machines.md")) as stream:
+    with open(os.path.join(ROOT, "docs", "running.md")) as stream:
         page = blocks(stream.read())
     keys, firewall, runs, looks = ([line for line in text.splitlines() if line]
                                    for text in page["sh"])

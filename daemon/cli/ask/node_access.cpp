@@ -57,7 +57,7 @@ Outcome<std::vector<LivingMember>> members_of(const NodeAccess& access) {
 Complaint without_http(const std::string& names) {
   return {kExitUnreachable,
           fmt::format("{}: no address for HTTP from other machines; give each a listen.http beyond "
-                      "loopback and an http.token-file (docs/several-machines.md)",
+                      "loopback and an http.token-file (docs/running.md)",
                       printable(names))};
 }
 
