@@ -8,6 +8,7 @@
 
 #include "gossip/report/sentence.h"
 #include "sim/simulation.h"
+#include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 
 using namespace starling;
@@ -198,7 +199,7 @@ TEST_CASE("A node that is cut off rests until it is back and says for whom it wa
   cluster.begin(kSix);
   cluster.run(5s);
   cluster.world.network().partition(std::vector<std::size_t>{0}, 6);
-  cluster.run(60s);
+  cluster.run(full_or(60s, 20s));
   const gossip::Status status = cluster.world.status(0);
   CHECK(status.is_alone);
   CHECK(status.state == gossip::State::degraded);

@@ -39,7 +39,7 @@ struct Trial {
   std::string codec = "f64";
   std::size_t nodes = kNodes, liars = 1;  // the last ones
   topology::Options topology = {.kind = topology::Kind::complete};
-  int seconds = 20;
+  int seconds = full_or(20, 6);
 };
 
 struct Outcome {
@@ -165,16 +165,21 @@ bool is_plain_lie(const sim::Lie& lie) {
 
 }  // namespace
 
+// The short form tries each lie with one of the rules.
 TEST_CASE("Every lie does no harm where it is clipped or trimmed") {
-  for (const sim::Lie& lie : sim::lies())
+  std::size_t place = 0;
+  for (const sim::Lie& lie : sim::lies()) {
+    ++place;
     for (const optim::MixRule& rule : optim::mix_rules()) {
       if (!lie.vector || rule.is_plain) continue;
+      if (!tries_full() && rule.is_trimmed != (place % 2 == 0)) continue;
       const Outcome outcome = after_lies({.lie = &lie, .rule = &rule});
       CAPTURE(lie.name);
       CAPTURE(rule.name);
       CHECK(outcome.error < 0.01);
       for (const std::string& broken : outcome.broken) FAIL_CHECK(broken);
     }
+  }
 }
 
 TEST_CASE("Every rule refuses what no honest node can send and names the sender") {
@@ -245,8 +250,7 @@ TEST_CASE("On a ring the neighbours of a member that sends nothing sound go on w
     cluster.world.run_until(Time(20s));
     for (const std::size_t neighbor : {std::size_t{0}, kNodes - 2}) {
       const std::vector<double> own = reference_optimum(shape, {neighbor});
-      const std::vector<double> next =
-          reference_optimum(shape, {neighbor == 0 ? 1 : neighbor - 1});
+      const std::vector<double> next = reference_optimum(shape, {neighbor == 0 ? 1 : neighbor - 1});
       const std::vector<double> model = cluster.world.trainer(neighbor).parameters();
       CHECK(sim::distance(model, own) > 0.2 * sim::distance(next, own));
     }
