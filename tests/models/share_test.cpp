@@ -145,6 +145,20 @@ TEST_CASE("Shares with held-out rows hold every row of the file once and are jud
   }
 }
 
+TEST_CASE("A share of a small file of which no row is held out has its own rows in the end too") {
+  const Folder folder("small");
+  DataOptions options = options_of(Partition::Kind::iid);
+  options.path = folder.write("a.csv", table(30));
+  options.holdout = 1e-9;
+  Share share(load_shared(options), options);
+  optim::Shard shard = shard_of(2, 0);
+  share.assign(shard);
+  const std::vector<double> before = trained_on(share);
+  shard.has_held_out = true;
+  share.assign(shard);
+  CHECK(trained_on(share) == before);
+}
+
 TEST_CASE("After any joins and leaves every row is trained on by exactly one node") {
   const Folder folder("shares");
   for (const Partition::Kind kind : kPartitions) {
