@@ -178,17 +178,17 @@ TEST_CASE("Nodes that mask what they give train to a goal") {
   const std::string masks =
       " --exchange.schedule=allreduce --exchange.masks=true --listen.http=127.0.0.1:0 " + kSmall;
   const testing::Outcome trained =
-      testing::run("up -n 4 --json --stop.accuracy=.7 --stop.rounds=2000" + masks, folder);
+      testing::run("up -n 4 --json --stop.accuracy=.75 --stop.rounds=2000" + masks, folder);
   CAPTURE(trained.err);
   REQUIRE(trained.exit_code == 0);
   const nlohmann::json summary = nlohmann::json::parse(trained.out);
   CAPTURE(trained.out);
   REQUIRE(summary["nodes"].size() == 4);
-  // Alone each would be elsewhere. The goal was reached at an evaluation; the model of the end is
-  // some rounds older, and answers a few of eighty held-out rows otherwise.
+  // Alone each would be elsewhere. The goal is above the bound, because the run ends some rounds
+  // after the evaluation that reaches the goal.
   for (const nlohmann::json& node : summary["nodes"]) {
     CHECK(node["accuracy"] == summary["nodes"][0]["accuracy"]);
-    CHECK(node["accuracy"].get<double>() > .6);
+    CHECK(node["accuracy"].get<double>() >= .7);
     CHECK(node["distance"].get<double>() < .01);
   }
   const testing::Outcome few = testing::run("up -n 2" + masks, folder);
