@@ -256,7 +256,7 @@ class Keeping(unittest.TestCase):
                 keeper.load(descriptor, own=False)
             os.close(descriptor)
 
-    def test_a_file_in_memory_cannot_be_changed_behind_the_daemon(self):
+    def test_a_file_in_memory_for_the_daemon_cannot_be_changed(self):
         descriptor = Keeper([], [Counter(1)]).save()
         with self.assertRaises(OSError):
             os.pwrite(descriptor, b"x", 0)

@@ -47,7 +47,7 @@ TEST_CASE("Where all draw from the same data the simplest algorithm is chosen") 
   expect({{"optim.local-optimizer", "adam"}}, "dpsgd", "same data");
 }
 
-TEST_CASE("Where data differ by node an exact algorithm is chosen that bears the rest") {
+TEST_CASE("Where data differ by node an exact algorithm is chosen that allows the other settings") {
   const auto with = [](Keys keys) {
     keys.emplace_back("data.partition", "by-label");
     return keys;

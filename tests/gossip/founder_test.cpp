@@ -216,13 +216,22 @@ TEST_CASE("Only its own node can change a survey") {
   CHECK(std::ranges::count(surveys, "second") == 1);
 }
 
-TEST_CASE("A survey that does not come holds the foundation up for a minute") {
-  Newcomer node(newcomer(2));
+namespace {
+
+// The node has its own survey, and waits for that of node-1.
+void survey_beside_another(Newcomer& node) {
   node.meet("node-1", Phase::joining);
   node.go_on();
   node.trained("own");
   node.go_on();
   node.done();
+}
+
+}  // namespace
+
+TEST_CASE("A survey that does not come holds the foundation up for a minute") {
+  Newcomer node(newcomer(2));
+  survey_beside_another(node);
   const Time began = node.now;
   while (node.now < began + 1h && node.done().jobs.empty()) node.go_on();
   CHECK(node.now >= began + 1min);
@@ -231,11 +240,7 @@ TEST_CASE("A survey that does not come holds the foundation up for a minute") {
 
 TEST_CASE("A founder whose data take half a minute to prepare founds the model with the others") {
   Newcomer node(newcomer(2));
-  node.meet("node-1", Phase::joining);
-  node.go_on();
-  node.trained("own");
-  node.go_on();
-  node.done();
+  survey_beside_another(node);
   const Time began = node.now;
   while (node.now < began + 30s) node.go_on();
   CHECK(node.done().jobs.empty());

@@ -162,7 +162,7 @@ TEST_CASE("Messages out of order pass and an older incarnation does not") {
   CHECK_FALSE(door.hear(late.front(), Plane::control));
 }
 
-TEST_CASE("A message far behind the newest is refused") {
+TEST_CASE("A message with a much lower number than the newest is refused") {
   Door door;
   Speaker speaker;
   const auto old = speaker.say(Bye{"old", 7});

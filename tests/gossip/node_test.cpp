@@ -171,7 +171,7 @@ TEST_CASE("After a tick the deadline lies ahead whatever has happened") {
   CHECK(behind == 0);
 }
 
-TEST_CASE("Every message bears the envelope of its node and a number of its own") {
+TEST_CASE("Every message has the envelope of its node and a number of its own") {
   Options options = party_options(1, 7);
   options.seeds = {{"10.0.0.2", 7600}};
   One one(options);
