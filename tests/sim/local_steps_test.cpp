@@ -1,5 +1,5 @@
 // Many local steps between two exchanges, on the reference problem: the numbers that independent
-// implementations have too (tests/acceptance/low_communication.py), to their digits.
+// implementations of the equations of docs/algorithms.md have too, to their digits.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Nodes that take unequal numbers of local steps a round, or weigh unequally: the traces that an
-// independent implementation has too (tests/acceptance/unequal_nodes.py), and the limit, which is
-// the optimum of the weighted sum by its normal equations.
+// independent implementation of the equations of docs/algorithms.md has too, and the limit, which
+// is the optimum of the weighted sum by its normal equations.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -145,7 +145,9 @@ TEST_CASE("Unequal steps go the known way on a problem of another shape") {
            {"ed", Kind::ring, false, 1, false, {.9770877169, .7380901256, 2.195120721e-5}, 1e-4},
            {"gt", Kind::ring, false, 1, false, {.9770068741, .6899810287, 1.762628530e-6}, 1e-5},
            {"ed", Kind::ring, false, 1, true, {.9770877169, .7131008386, .08085156152}, 1e-4},
-           {"gt", Kind::ring, false, 1, true, {.9770068741, .7133160181, .08085150075}, 1e-4}})
+           {"gt", Kind::ring, false, 1, true, {.9770068741, .7133160181, .08085150075}, 1e-4},
+           {"ed", Kind::complete, true, 2, false, {.9442986649, .5458006149, 2.838238992e-9}, 1e-8},
+           {"ed", Kind::complete, true, 2, true, {.9442986649, .5098497468, .08084971352}, 1e-9}})
     check_trace(trace, shape);
 }
 
