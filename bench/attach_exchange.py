@@ -16,7 +16,6 @@ the neighbours on the topology, and all_reduce. Other arguments are settings of 
 import argparse
 import statistics
 import sys
-import time
 
 from cluster import PYTHON, ROOT, Peers, Starling
 
@@ -57,12 +56,6 @@ def arguments(kind, parameters, tensors=1):
     return [*COMMON, f"--trainer={script}"]
 
 
-def resident_mb(process):
-    with open(f"/proc/{process.pid}/status") as status:
-        lines = dict(line.split(":", 1) for line in status)
-    return int(lines["RssAnon"].split()[0]) / 1024
-
-
 def peer_window(kind, options):
     """As window(); of PyTorch the memory is not looked at."""
     request = "sum" if kind == "gloo-sum" else "mix-all" if options.topology == "complete" else "mix"
@@ -79,23 +72,10 @@ def window(kind, options):
     """Seconds of a round, and MB of memory of a node that are its own."""
     if kind in ("gloo", "gloo-sum"):
         return peer_window(kind, options)
-    cluster = Starling(options.nodes, None,
-                       [f"--topology.kind={options.topology}", *options.settings,
-                        *arguments(kind, options.megabytes * 250_000, options.tensors)])
-    try:
-        def look():
-            status = cluster.get(0, "/v1/status") or {}
-            return status.get("run", {}).get("round", 0), time.monotonic()
-
-        deadline = time.monotonic() + 120
-        while look()[0] < 3:
-            assert time.monotonic() < deadline, "no round in two minutes: " + cluster.log(0)
-            time.sleep(.1)
-        (first, began), _ = look(), time.sleep(options.seconds)
-        last, ended = look()
-        return (ended - began) / (last - first), resident_mb(cluster.processes[0])
-    finally:
-        cluster.stop()
+    with Starling(options.nodes, None, [
+            f"--topology.kind={options.topology}", *options.settings,
+            *arguments(kind, options.megabytes * 250_000, options.tensors)]) as cluster:
+        return cluster.pace(options.seconds)[0], cluster.nodes[0].kib("RssAnon") / 1024
 
 
 def main():

@@ -39,8 +39,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import network as networks
-from cluster import PYTHON, ROOT, Failure, Starling, peer_environment, program, why_no_torch
+from cluster import PYTHON, ROOT, Failure, Starling, networks, peer_environment, program, why_no_torch
 
 NODES = 4
 LINKS = {"loopback": 0, "50mbit": 50e6}
@@ -337,8 +336,6 @@ def main():
         options.links = [link for link in options.links if not LINKS[link]]
     elif not networks.is_inside():
         return networks.run_inside()
-    else:
-        networks.run("ip", "link", "set", "lo", "up")
     os.environ.update(peer_environment())
     found = measure_links(options, contenders_of(options))
     print(json.dumps(found, indent=1) if options.json else table_of(options, found))

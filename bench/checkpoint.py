@@ -11,7 +11,6 @@ import argparse
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from cluster import Starling
@@ -22,36 +21,19 @@ COMMON = ["--topology.kind=ring", "--optim.algorithm=dpsgd", "--eval.every=10000
           "--data.samples=2000"]
 
 
-def peak_mb(process):
-    """The most anonymous memory that the process has held, by its own account of now and of its peak."""
-    with open(f"/proc/{process.pid}/status") as status:
-        lines = dict(line.split(":", 1) for line in status)
-    return int(lines["VmHWM"].split()[0]) / 1024
-
-
 def window(folder, saves, options):
     """Seconds of a round, seconds of a checkpoint, the part of the time that one was under way, MB of memory."""
     hidden = round((options.megabytes * 250_000 - CLASSES) / (INPUTS + 1 + CLASSES))
     every = "0.001s" if saves else "0"
-    cluster = Starling(options.nodes, None, [
-        *COMMON, f"--model.hidden={hidden}", f"--optim.batch-size={options.batch}", f"--checkpoint.every={every}",
-        "--checkpoint.keep=1", f"--node.data-dir={folder}/{{node}}"])
-    try:
-        def look():
-            status = cluster.get(0, "/v1/status") or {"run": {"round": 0}, "checkpoint": {}}
-            return status["run"]["round"], status["checkpoint"], time.monotonic()
-
-        deadline = time.monotonic() + 120
-        while look()[0] < 3 or (saves and look()[1].get("generation", 0) < 2):
-            assert time.monotonic() < deadline, "no round in two minutes: " + cluster.log(0)
-            time.sleep(.1)
-        (first, saved, began), _ = look(), time.sleep(options.seconds)
-        last, saved_last, ended = look()
-        count = saved_last.get("generation", 0) - saved.get("generation", 0)
-        took = saved_last.get("took_s", 0)
-        return (ended - began) / (last - first), took, min(count * took / (ended - began), 1), peak_mb(cluster.processes[0])
-    finally:
-        cluster.stop()
+    with Starling(options.nodes, None, [
+            *COMMON, f"--model.hidden={hidden}", f"--optim.batch-size={options.batch}", f"--checkpoint.every={every}",
+            "--checkpoint.keep=1", f"--node.data-dir={folder}/{{node}}"]) as cluster:
+        round_s, first, last = cluster.pace(
+            options.seconds, lambda status: not saves or status["checkpoint"].get("generation", 0) >= 2)
+        elapsed = round_s * (last["run"]["round"] - first["run"]["round"])
+        count = last["checkpoint"].get("generation", 0) - first["checkpoint"].get("generation", 0)
+        took = last["checkpoint"].get("took_s", 0)
+        return round_s, took, min(count * took / elapsed, 1), cluster.nodes[0].kib("VmHWM") / 1024
 
 
 def main():

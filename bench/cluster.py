@@ -1,6 +1,5 @@
-"""Clusters of real processes for bench/links.py and bench/lossy.py: Starling, and its peers."""
-
-import concurrent.futures
+"""Clusters of real processes for the benchmarks: Starling, and its peers."""
+import contextlib
 import json
 import os
 import random
@@ -9,47 +8,20 @@ import signal
 import statistics
 import struct
 import subprocess
-import tempfile
+import sys
 import time
 from pathlib import Path
 
-import network as networks
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from nodes import namespaces as networks  # noqa: E402,F401
+from nodes.fleet import Fleet  # noqa: E402
+from nodes.keys import cluster_key  # noqa: E402
+from nodes.node import kib_of  # noqa: E402,F401
+from nodes.program import (  # noqa: E402,F401
+    PYTHON, ROOT, Failure, all_lies, document, liar_program, program, run, starling)
 
-ROOT = Path(__file__).resolve().parent.parent
-PYTHON = os.environ.get("BENCH_PYTHON", "/usr/bin/python3")  # the one that has PyTorch
-LOOK_S = 0.05
 ANSWER_S_LIMIT = 120
-CONTROL_PORT = 7600
 WARM_UP_SHARE = 0.2  # of the rounds, which do not count
-asking = concurrent.futures.ThreadPoolExecutor(16)
-
-
-class Failure(Exception):
-    """Something that was to run did not; the text says what."""
-
-
-def program():
-    """The newest build."""
-    built = [ROOT / "build" / kind / "daemon/starling" for kind in ("bench", "release")]
-    built = sorted((p for p in built if p.exists()), key=lambda p: p.stat().st_mtime)
-    return os.environ.get("STARLING") or (str(built[-1]) if built else "")
-
-
-def liar_program():
-    """That of tests/tools/liar.cpp, of the same build."""
-    return os.environ.get("LIAR") or os.path.join(os.path.dirname(program()), "..", "tests", "liar")
-
-
-def key_arguments(folder, arguments=()):
-    """What gives a node keys, of a cluster key in the folder; none where the arguments want none, or the
-    program is of a time without keys."""
-    path = Path(folder, "cluster.key")
-    if "--security.insecure=true" in arguments:
-        return []
-    if not path.exists() and subprocess.run([program(), "keygen", "cluster", "--out", path],
-                                            capture_output=True).returncode:
-        return []
-    return [f"--cluster-key={path}"]
 
 
 def peer_environment():
@@ -63,9 +35,15 @@ def why_no_torch():
     return "python3-torch is absent" if found.returncode else ""
 
 
+def write_images(folder, prefix, pixels, labels):
+    """Files of MNIST's format."""
+    for kind, head, data in (("images-idx3", (2051, len(labels), 28, 28), pixels), ("labels-idx1", (2049, len(labels)), labels)):
+        Path(folder, f"{prefix}-{kind}-ubyte").write_bytes(struct.pack(f">{len(head)}I", *head) + data)
+
+
 def draw_images(folder, seed=1):
-    """Files of MNIST's format: a pattern a class, under so much noise that a sixteenth of the images
-    gives an accuracy of .57 at most, and all of them .9."""
+    """A pattern a class, under so much noise that a sixteenth of the images gives an accuracy of .57 at most,
+    and all of them .9."""
     chance = random.Random(seed)
     patterns = [[chance.random() for _ in range(784)] for _ in range(10)]
     for prefix, count in (("train", 4000), ("t10k", 500)):
@@ -74,10 +52,7 @@ def draw_images(folder, seed=1):
         for label in labels:
             noise = chance.randbytes(784)
             pixels += bytes(int(28 * p) + n * 227 // 255 for p, n in zip(patterns[label], noise))
-        Path(folder, f"{prefix}-images-idx3-ubyte").write_bytes(
-            struct.pack(">4I", 2051, count, 28, 28) + pixels)
-        Path(folder, f"{prefix}-labels-idx1-ubyte").write_bytes(
-            struct.pack(">2I", 2049, count) + labels)
+        write_images(folder, prefix, pixels, labels)
 
 
 def sum_of(counts):
@@ -88,101 +63,34 @@ def sum_of(counts):
     return {key: count for key, count in total.items() if count}
 
 
-class Stopped:
-    """Ends with its block."""
+class Starling(Fleet):
+    """Nodes that train together: on loopback one after the other, in the namespaces of a network with keys."""
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-
-class Starling(Stopped):
-    """`starling run`, once a node of the network, or on loopback where that is None. {node} in an argument is
-    its number."""
+    NAME = "node-{:02}"
 
     def __init__(self, nodes, network, arguments):
-        self.nodes, self.network = nodes, network
-        self.folder = tempfile.TemporaryDirectory(prefix="starling-links-")
-        self.processes, self.addresses, self.connections = [], [], {}
-        try:
-            self.start(arguments)
-        except BaseException:
-            self.stop()
-            raise
+        super().__init__(range(nodes), ["--node.log=info", f"--cluster.expect={nodes}", *arguments], network)
 
-    def start(self, arguments):
-        ready = []
-        for k in range(self.nodes):
-            ready.append(self.start_one(k, arguments))
-            if k == 0 or not self.network:
-                self.addresses.append(self.read_addresses(ready[k], k))
-        for k in range(len(self.addresses), self.nodes):
-            self.addresses.append(self.read_addresses(ready[k], k))
+    def begin(self, indices, more):
+        if self.network and "--security.insecure=true" not in self.arguments:
+            with contextlib.suppress(Failure):  # of a program that is of a time without keys
+                more = [f"--cluster-key={cluster_key(self.folder)}"]
+        for some in [indices] if self.network else [[index] for index in indices]:
+            super().begin(some, more)
 
-    def command(self, k):
-        """What runs node k, before its settings."""
-        return [program(), "run"]
-
-    def start_one(self, k, arguments):
-        reader, writer = os.pipe()
-        host = self.network.address(k) if self.network else "127.0.0.1"
-        port = CONTROL_PORT if self.network else 0
-        join = [f"--join={self.addresses[0]['control']}"] if k else []
-        keys = key_arguments(self.folder.name, arguments) if self.network else []
-        with open(Path(self.folder.name, f"{k}.log"), "wb") as log:
-            self.processes.append(subprocess.Popen(
-                [*(self.network.prefix(k) if self.network else []), *self.command(k),
-                 f"--node.name=node-{k:02}", "--node.log=info", f"--cluster.expect={self.nodes}",
-                 f"--listen.control={host}:{port}", "--listen.http=127.0.0.1:0", f"--ready-file=/dev/fd/{writer}", *join, *keys,
-                 *(argument.replace("{node}", str(k)) for argument in arguments)],
-                pass_fds=[writer], stdout=log, stderr=log, cwd=ROOT))
-        os.close(writer)
-        return os.fdopen(reader)
-
-    def read_addresses(self, ready, k):
-        with ready:
-            line = ready.readline()
-        if not line:
-            raise Failure(f"starling did not start: {self.log(k)}")
-        return json.loads(line)
-
-    def log(self, k):
-        lines = Path(self.folder.name, f"{k}.log").read_text(errors="replace").splitlines()
-        return lines[-1] if lines else "no output"
-
-    def get(self, k, resource):
-        """The document, or None when the node does not answer."""
-        path = self.network.path(k) if self.network else ""
-        return networks.document(path, self.addresses[k]["http"], resource)
-
-    def all(self, resource):
-        return list(asking.map(lambda k: self.get(k, resource), range(self.nodes)))
-
-    def rounds(self):
-        return [d["run"]["round"] if d else 0 for d in self.all("/v1/status")]
-
-    def wait(self, condition, seconds):
-        """Whether it came true in time."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if condition():
-                return True
-            ended = [k for k, p in enumerate(self.processes) if p.poll() is not None]
-            if ended:
-                raise Failure(f"starling ended: {self.log(ended[0])}")
-            time.sleep(LOOK_S)
-        return False
+    @property
+    def processes(self):
+        return [node.process for node in self.nodes]
 
     def wait_rounds(self, rounds, seconds):
-        return self.wait(lambda: min(self.rounds()) >= rounds, seconds)
+        """Whether all were there in time."""
+        return self.wait(lambda: min(self.rounds()) >= rounds, seconds) is not None
 
     def round_ms(self):
         """Milliseconds a round, of the median node, after the first fifth of its rounds."""
         slopes = []
         for document in self.all("/v1/convergence"):
-            points = [(p["round"], p["time_s"]) for p in (document or {}).get("series", [])]
+            points = [(p["round"], p["time_s"]) for p in document.get("series", [])]
             points = points[int(len(points) * WARM_UP_SHARE):]
             if len(points) > 1:
                 (r0, t0), (r1, t1) = points[0], points[-1]
@@ -191,25 +99,30 @@ class Starling(Stopped):
             raise Failure("no node has done two rounds")
         return statistics.median(slopes)
 
+    def pace(self, seconds, is_settled=lambda status: True):
+        """The seconds of a round of the first node, once it has done three, and its status before and after."""
+        def has_begun():
+            status = self.nodes[0].look()
+            return status.get("run", {}).get("round", 0) >= 3 and is_settled(status)
+        if self.wait(has_begun, ANSWER_S_LIMIT, .1) is None:
+            raise Failure(f"no round in two minutes: {self.nodes[0].last_words()}")
+        first, began = self.nodes[0].get("/v1/status"), time.monotonic()
+        time.sleep(seconds)
+        last, ended = self.nodes[0].get("/v1/status"), time.monotonic()
+        return (ended - began) / (last["run"]["round"] - first["run"]["round"]), first, last
+
     def rejected(self):
         """By reason, of all nodes together; those that are 0 are left out."""
-        refusals = [d["rejected"] for d in self.all("/v1/status") if d]
+        refusals = [document["rejected"] for document in self.all() if document]
         for document in self.all("/v1/neighbors"):
-            refusals += [edge["rejected"] for edge in (document or {}).get("neighbors", [])]
+            refusals += [edge["rejected"] for edge in document.get("neighbors", [])]
         return sum_of(refusals)
 
     def sent_vectors_bytes(self):
-        return sum(d["traffic"]["sent_bytes"] for d in self.all("/v1/status") if d)
-
-    def stop(self):
-        for process in self.processes:
-            process.kill()
-        for process in self.processes:
-            process.wait()
-        self.folder.cleanup()
+        return sum(document["traffic"]["sent_bytes"] for document in self.all() if document)
 
 
-class Peers(Stopped):
+class Peers:
     """bench/peers.py; it idles between two requests."""
 
     def __init__(self, nodes, network, hidden, batch, learning_rate, data=""):
@@ -224,10 +137,13 @@ class Peers(Stopped):
         try:
             self.answer()
         except BaseException:
-            self.stop()
+            self.__exit__()
             raise
 
-    def stop(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.process.stdin.close()
         try:
             self.process.wait(2)

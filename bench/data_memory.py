@@ -11,14 +11,12 @@ with a few hundred samples, whose buffers are as large. `goal` is 1.1 x its shar
 import argparse
 import os
 import re
-import signal
 import statistics
-import struct
 import tempfile
 from pathlib import Path
 
 import cluster
-from cluster import Starling
+from cluster import Starling, write_images
 
 WAIT_S = 60
 SAMPLE_BYTES = 785
@@ -34,8 +32,7 @@ def private_mib(pid):
 
 def few_images(folder):
     for prefix, count in (("train", FEW), ("t10k", FEW_TEST)):
-        Path(folder, f"{prefix}-images-idx3-ubyte").write_bytes(struct.pack(">4I", 2051, count, 28, 28) + bytes(784 * count))
-        Path(folder, f"{prefix}-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 2049, count) + bytes(i % 10 for i in range(count)))
+        write_images(folder, prefix, bytes(784 * count), bytes(i % 10 for i in range(count)))
     return folder
 
 
@@ -58,11 +55,9 @@ def measure(data, count):
         if not nodes.wait_rounds(50, WAIT_S) or not nodes.wait(are_dealt, WAIT_S):
             raise cluster.Failure("the nodes do not train")
         results.append((median_of(nodes), sum(samples(nodes)), count))
-        for process in nodes.processes[count // 2:]:
-            process.send_signal(signal.SIGTERM)
-            process.wait()
-        del nodes.processes[count // 2:], nodes.addresses[count // 2:]
-        nodes.nodes = count // 2
+        for node in nodes.nodes[count // 2:]:
+            node.stop()
+        del nodes.nodes[count // 2:]
         if not nodes.wait(are_dealt, WAIT_S):
             raise cluster.Failure("the nodes do not take over what others had")
         nodes.wait_rounds(max(nodes.rounds()) + 50, WAIT_S)

@@ -53,36 +53,20 @@ def rounds(sizes):
         print(f"{nodes:5} {(whole - start) / (nodes * more) * 1e6:10.1f}", flush=True)
 
 
-def resident_kib(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
-
-
-def cpu_seconds(pid):
-    with open(f"/proc/{pid}/stat") as stat:
-        fields = stat.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def cluster_of(nodes):
     """Seconds until all know all, CPU of one process while all are paused, and its median resident KiB."""
     arguments = [*PROBLEM, f"--data.reference.n={nodes}", "--stop.rounds=20", "--stop.stay=true", "--security.insecure=true"]
     began = time.monotonic()
     with Starling(nodes, None, arguments) as cluster:
-        def agree():
-            documents = cluster.all("/v1/status")
-            return all(d and d["members"]["alive"] == nodes for d in documents)
-
-        if not cluster.wait(agree, AGREE_S_LIMIT):
+        if cluster.settle(AGREE_S_LIMIT) is None:
             raise Failure(f"{nodes} processes do not know each other after {AGREE_S_LIMIT} s")
         agreed = time.monotonic() - began
         cluster.wait(lambda: all(d and d["node"]["state"] == "finished" for d in cluster.all("/v1/status")), AGREE_S_LIMIT)
         time.sleep(IDLE_S)
-        pids = [process.pid for process in cluster.processes]
-        before = sum(map(cpu_seconds, pids))
+        before = sum(node.cpu_seconds() for node in cluster.nodes)
         time.sleep(IDLE_S)
-        idle = (sum(map(cpu_seconds, pids)) - before) / IDLE_S
-        return agreed, idle, statistics.median(map(resident_kib, pids))
+        idle = (sum(node.cpu_seconds() for node in cluster.nodes) - before) / IDLE_S
+        return agreed, idle, statistics.median(node.kib("VmRSS") for node in cluster.nodes)
 
 
 def processes(sizes):

@@ -36,6 +36,7 @@ DDP_WARM_UP_STEPS = hooks.WHOLE_STEPS + 1
 
 def load_example():
     path = ROOT / "clients/python/examples/char_gpt.py"
+    sys.path.append(str(path.parent))  # of what it imports
     spec = importlib.util.spec_from_file_location("example", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -11,13 +11,12 @@ area under the curve on the rows of a test file. Fails where Starling is more th
 default on all rows, or not above the mean of the hospitals alone.
 """
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from cluster import PYTHON, ROOT, program
+from cluster import PYTHON, ROOT, document, starling
 
 sys.path.insert(0, str(ROOT / "tests/acceptance"))
 import hospitals as table
@@ -26,25 +25,11 @@ WITHIN = 0.01
 RUNS = {"defaults": [], "300 rounds": ["--stop.rounds=300"]}
 
 
-def output(command):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=600)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stdout[-500:]}{done.stderr[-1500:]}")
-    return done.stdout
-
-
-def peer(hospitals, train):
-    """Area of scikit-learn's default on these rows."""
-    specification = {"train": str(train), "test": str(hospitals.test), "target": table.TARGET, "classifies": True,
-                     "separator": ",", "header": True, "words": hospitals.words, "numbers": hospitals.numbers, "C": 1.0}
-    return json.loads(output([PYTHON, ROOT / "bench/sklearn_table.py", json.dumps(specification)]))["area"]
-
-
 def federation(folder, hospitals, settings):
     model = Path(folder) / "model.safetensors"
-    output([program(), "up", "-n", len(hospitals.sites), "--listen.http=127.0.0.1:0", f"--output={model}",
-            f"--data.path={folder}/hospital-{{i}}.csv", f"--data.target={table.TARGET}", *settings])
-    return json.loads(output([program(), "evaluate", "--json", model, hospitals.test]))["auc"]
+    starling("up", "-n", len(hospitals.sites), "--listen.http=127.0.0.1:0", f"--output={model}",
+             f"--data.path={folder}/hospital-{{i}}.csv", f"--data.target={table.TARGET}", *settings, timeout=600)
+    return document("evaluate", model, hospitals.test)["auc"]
 
 
 def main():
@@ -60,8 +45,8 @@ def main():
     for seed in arguments.seeds:
         with tempfile.TemporaryDirectory() as folder:
             hospitals = table.make(folder, seed)
-            alone = [peer(hospitals, site) for site in hospitals.sites]
-            joined = peer(hospitals, hospitals.joined)
+            alone = [hospitals.learned_by_scikit(site) for site in hospitals.sites]
+            joined = hospitals.learned_by_scikit(hospitals.joined)
             areas = [federation(folder, hospitals, [*keys, *settings]) for keys in RUNS.values()]
         mean = sum(alone) / len(alone)
         good = min(areas) >= joined - WITHIN and min(areas) > mean

@@ -10,11 +10,9 @@ nodes and that of the worst of them, in percent, and how much less these are tha
 with the rule mean. Other arguments are settings.
 """
 import argparse
-import json
-import subprocess
 import sys
 
-from cluster import program
+from cluster import all_lies, document
 
 NODES = 16
 COMMON = ["--optim.algorithm=dpsgd", "--optim.batch-size=32", "--optim.learning-rate=0.1"]
@@ -23,21 +21,12 @@ SHAPES = {"ring": ["--topology.kind=ring"], "torus": ["--topology.kind=torus"],
           "complete": ["--topology.kind=complete"]}
 
 
-def all_lies():
-    """The names that the program knows, from the error that lists them."""
-    found = subprocess.run([program(), "simulate", "--sim.lie=?"], capture_output=True, text=True)
-    names = found.stderr.split("one of")[-1].replace(",", " ").replace(".", " . ").split()
-    return [name for name in names if name not in ("none", "or", "and", ".")]
-
-
 def accuracies(options, rule, shape, lie):
-    command = [program(), "simulate", "-n", str(NODES), "--seed", "1", "--json", "--data.source=idx", "--model.kind=softmax", f"--data.path={options.data}",
-               f"--exchange.aggregation={rule}", f"--sim.lie={lie}", f"--stop.rounds={options.rounds}",
-               f"--eval.every={options.rounds}", *COMMON, *SHAPES[shape], *options.settings]
-    found = subprocess.run(command, capture_output=True, text=True)
-    if not found.stdout:
-        sys.exit(f"{' '.join(command)}\n{found.stderr}")
-    nodes = [node.get("accuracy") or 0 for node in json.loads(found.stdout)["nodes"][:NODES - 1]]
+    found = document("simulate", "-n", NODES, "--seed", 1, "--data.source=idx", "--model.kind=softmax",
+                     f"--data.path={options.data}", f"--exchange.aggregation={rule}", f"--sim.lie={lie}",
+                     f"--stop.rounds={options.rounds}", f"--eval.every={options.rounds}", *COMMON, *SHAPES[shape],
+                     *options.settings, expect=None)
+    nodes = [node.get("accuracy") or 0 for node in found["nodes"][:NODES - 1]]
     return 100 * sum(nodes) / len(nodes), 100 * min(nodes)
 
 

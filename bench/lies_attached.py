@@ -25,8 +25,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from cluster import ROOT, Failure, Starling, liar_program
-from lies import SHAPES, all_lies
+from cluster import ROOT, Failure, Starling, all_lies, liar_program
+from lies import SHAPES
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # OpenBLAS does not ask torch
 sys.path[:0] = [str(ROOT / "clients/python"), str(ROOT / "clients/python/examples")]
@@ -81,13 +81,13 @@ class Fleet(Starling):
     """On loopback; the last node tells the lie."""
 
     def __init__(self, nodes, lie, arguments):
-        self.lie = lie
+        self.lie, self.last = lie, nodes - 1
         super().__init__(nodes, None, arguments)
 
-    def command(self, k):
-        if self.lie == "none" or k < self.nodes - 1:
-            return super().command(k)
-        return ["env", f"LIES={self.lie}", liar_program()]
+    def how(self, index):
+        if self.lie == "none" or index < self.last:
+            return {}
+        return {"command": [liar_program()], "environment": {"LIES": self.lie}}
 
     def await_end(self, deadline):
         for k, process in enumerate(self.processes[:-1]):
@@ -96,7 +96,7 @@ class Fleet(Starling):
             except subprocess.TimeoutExpired:
                 raise Failure(f"node {k} does not end, rounds {self.rounds()}")
             if code not in (0, GOAL_NOT_REACHED):
-                raise Failure(f"node {k} ended with {code}: {self.log(k)}")
+                raise Failure(f"node {k} ended with {code}: {self.nodes[k].last_words()}")
 
 
 def accuracies(options, rule, shape, lie):

@@ -27,13 +27,11 @@ import contextlib
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from dataclasses import dataclass, replace
 
-import network as networks
-from cluster import Failure, Peers, Starling, program, sum_of, why_no_torch
+from cluster import Failure, Peers, Starling, networks, program, sum_of, why_no_torch
 
 BATCH, SAMPLES, LEARNING_RATE = 64, 2000, 0.02
 TURNS, QUICK_TURNS = 5, 2
@@ -303,7 +301,6 @@ def main():
         rows = [row for row in rows if not row.link.bits_per_s]
     elif not networks.is_inside():
         return networks.run_inside()
-    subprocess.run(["ip", "link", "set", "lo", "up"] if networks.is_inside() else ["true"])
     if not options.json:
         print("\n".join([table_row(HEADINGS), table_row(["---"] * len(HEADINGS))]), flush=True)
     document = []

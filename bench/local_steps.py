@@ -13,10 +13,8 @@ code, so bytes are those of real messages.
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 
-from cluster import program
+from cluster import document
 
 NODES, HIDDEN, BATCH, WEIGHT_DECAY = 10, 64, 64, 0.01
 EVERY_DIGIT = "one node with all"
@@ -37,19 +35,14 @@ METHODS = {
 
 
 def run(options, name, seed):
-    words = [program(), "simulate", "-n", "1" if name == EVERY_DIGIT else str(NODES), "--json",
-             f"--seed={seed}", "--data.source=idx", f"--data.path={options.data}",
-             "--data.partition=by-label", "--model.kind=mlp", f"--model.hidden={HIDDEN}",
-             f"--optim.local-steps={options.steps}", f"--optim.batch-size={BATCH}",
-             "--optim.local-optimizer=adamw", f"--optim.weight-decay={WEIGHT_DECAY}",
-             f"--optim.learning-rate={options.rate}",
-             f"--optim.learning-rate-schedule=cosine:{options.rounds}",
-             f"--stop.rounds={options.rounds}", f"--eval.every={options.rounds}", *METHODS[name]]
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(words)}: {done.stderr}")
-    document = json.loads(done.stdout)
-    last, nodes = document["series"][-1], document["nodes"]
+    found = document(
+        "simulate", "-n", 1 if name == EVERY_DIGIT else NODES, f"--seed={seed}", "--data.source=idx",
+        f"--data.path={options.data}", "--data.partition=by-label", "--model.kind=mlp", f"--model.hidden={HIDDEN}",
+        f"--optim.local-steps={options.steps}", f"--optim.batch-size={BATCH}", "--optim.local-optimizer=adamw",
+        f"--optim.weight-decay={WEIGHT_DECAY}", f"--optim.learning-rate={options.rate}",
+        f"--optim.learning-rate-schedule=cosine:{options.rounds}", f"--stop.rounds={options.rounds}",
+        f"--eval.every={options.rounds}", *METHODS[name])
+    last, nodes = found["series"][-1], found["nodes"]
     return {"accuracy": last["accuracy"], "worst": min(node["accuracy"] for node in nodes),
             "distance": last.get("distance", 0),
             "megabytes": statistics.mean(node["sent_bytes"] for node in nodes) / 1e6}

@@ -23,8 +23,7 @@ import sys
 import tempfile
 import time
 
-import network as networks
-from cluster import Failure, Peers, Starling, draw_images, program, why_no_torch
+from cluster import Failure, Peers, Starling, draw_images, networks, program, why_no_torch
 
 NODES = 16
 LOSSES = (0, 0.01, 0.02, 0.05, 0.10, 0.30)
@@ -137,18 +136,12 @@ LOSSY_HEADINGS = ["loss", "what", "rounds/s", "rounds apart", "distance", "time 
 
 # ---- a link that falls
 
-def events(cluster, since):
-    """What the nodes told of others that they lost, and the newest event of each."""
-    told, newest = [], []
-    for k, document in enumerate(cluster.all("/v1/events?follow=0")):
-        list_of_events = document["events"] if document else []
-        newest.append(list_of_events[-1]["sequence"] if list_of_events else since[k])
-        told += [f"node-{k:02}: {e['text']}" for e in list_of_events
-                 if e["sequence"] > since[k] and e["kind"] == "died"]
-    return told, newest
+def deaths(cluster):
+    """What the nodes told of others that they lost, since the last call."""
+    return [f"{node.name}: {text}" for node in cluster.nodes for text in node.died()]
 
 
-def phase(cluster, network, seconds, payload_bytes, since):
+def phase(cluster, network, seconds, payload_bytes):
     begin, first, sent = time.monotonic(), cluster.rounds(), network.sent_bytes()
     reasons = set()
     while time.monotonic() - begin < seconds:
@@ -157,11 +150,10 @@ def phase(cluster, network, seconds, payload_bytes, since):
             reasons |= {FIGURE.sub("…", r) for r in (document["node"]["reasons"] if document else [])}
     rounds = sum(b - a for a, b in zip(first, cluster.rounds()))
     bytes_sent = network.sent_bytes() - sent
-    told, newest = events(cluster, since)
     neighbours = [len(d["neighbors"]) if d else 0 for d in cluster.all("/v1/neighbors")]
     return {"rounds": rounds / FALLING_NODES, "bytes": bytes_sent,
             "of_least": bytes_sent / (2 * rounds * payload_bytes) if rounds else None,
-            "neighbors": neighbours, "died": told, "reasons": sorted(reasons)}, newest
+            "neighbors": neighbours, "died": deaths(cluster), "reasons": sorted(reasons)}
 
 
 def falling(options):
@@ -173,10 +165,10 @@ def falling(options):
         network.limit(FAST)
         with Starling(FALLING_NODES, network, arguments) as cluster:
             cluster.wait_rounds(10, options.seconds)
-            since = events(cluster, [0] * FALLING_NODES)[1]
+            deaths(cluster)
             for name, rate in PHASES:
                 network.limit(rate, [1])
-                found, since = phase(cluster, network, options.seconds, payload_bytes, since)
+                found = phase(cluster, network, options.seconds, payload_bytes)
                 yield {"link": name, **found, "rejected": cluster.rejected()}
 
 

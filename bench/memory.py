@@ -16,18 +16,11 @@ import sys
 import time
 
 from attach_exchange import COMMON, arguments as attached_arguments
-from cluster import Peers, Starling, program, why_no_torch
+from cluster import Peers, Starling, kib_of, program, why_no_torch
 
 HIDDEN = (4096, 5000)
 ATTACHED_MB = 100
 LOOK_S = .1
-
-
-def kib_of(process, *names):
-    """The sum of these lines of the status of a process."""
-    with open(f"/proc/{process}/status") as status:
-        lines = dict(line.split(":", 1) for line in status)
-    return sum(int(lines[name].split()[0]) for name in names)
 
 
 def parameters(inputs, classes=10):
@@ -46,14 +39,14 @@ def starling(name, nodes, seconds):
                   "--optim.learning-rate=0.000001"]
         model = 4 * parameters(64)
     with Starling(nodes, None, ["--topology.kind=ring", *given]) as cluster:
-        node = cluster.processes[0].pid
+        node = cluster.nodes[0]
         if not cluster.wait_rounds(3, 120):
-            raise SystemExit(f"{name}: no round in two minutes: {cluster.log(0)}")
+            raise SystemExit(f"{name}: no round in two minutes: {node.last_words()}")
         end, seen = time.monotonic() + seconds, []
         while time.monotonic() < end:
             time.sleep(LOOK_S)
-            seen.append(kib_of(node, "VmRSS"))
-        settled, peak = statistics.median(seen[len(seen) // 2:]), kib_of(node, "VmHWM")
+            seen.append(node.kib("VmRSS"))
+        settled, peak = statistics.median(seen[len(seen) // 2:]), node.kib("VmHWM")
     return 1024 * settled / model, 1024 * peak / model
 
 

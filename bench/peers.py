@@ -23,11 +23,11 @@ import sys
 import time
 
 import hooks
-import network
 import numpy
 import torch
 import torch.distributed as dist
 import torch.nn as nn
+from cluster import networks
 
 PIXELS, CLASSES, DRAWN_IMAGES = 784, 10, 2000
 WARM_UP_ROUNDS = 3
@@ -209,7 +209,7 @@ def held_out(options):
 
 def work(options, rank, requests, answers):
     if options.namespaces:
-        network.set_namespace(f"/run/netns/node-{rank}")
+        networks.set_namespace(f"/run/netns/node-{rank}")
         os.environ["GLOO_SOCKET_IFNAME"] = "eth0"
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"tcp://{options.address}:{PORT}", rank=rank,

@@ -73,27 +73,18 @@ class Load:
         return json.loads(line)
 
 
-class Node:
-    """One that trains by itself."""
+def port_of(node):
+    return int(node.addresses["http"].rsplit(":", 1)[1])
 
-    def __init__(self, cluster):
-        self.cluster = cluster
-        self.pid = cluster.processes[0].pid
-        self.port = int(cluster.addresses[0]["http"].rsplit(":", 1)[1])
-        if not cluster.wait_rounds(20, 30):
-            sys.exit("the node does not train")
 
-    def round(self):
-        return self.cluster.get(0, "/v1/status")["run"]["round"]
+def resident_mb(node):
+    return node.kib("VmRSS") / 1024
 
-    def resident_mb(self):
-        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
 
-    def seconds_of_threads(self):
-        """Processor time by thread, to the nanosecond."""
-        tasks = Path(f"/proc/{self.pid}/task").iterdir()
-        return {task.name: int((task / "schedstat").read_text().split()[0]) * 1e-9 for task in tasks}
+def seconds_of_threads(node):
+    """Processor time by thread, to the nanosecond."""
+    tasks = Path(f"/proc/{node.process.pid}/task").iterdir()
+    return {task.name: int((task / "schedstat").read_text().split()[0]) * 1e-9 for task in tasks}
 
 
 class Nginx:
@@ -159,11 +150,11 @@ class Report:
 
 
 def rate(node, load, report, options):
-    length = load.ask(node.port, 1, RATE, 0.1, STATUS)["bytes"]
+    length = load.ask(port_of(node), 1, RATE, 0.1, STATUS)["bytes"]
     peer = Nginx(b"x" * length) if nginx() else None
     ours, theirs = [], []
     for _ in range(options.windows):
-        ours.append(load.ask(node.port, CONNECTIONS, 0, options.seconds, STATUS))
+        ours.append(load.ask(port_of(node), CONNECTIONS, 0, options.seconds, STATUS))
         if peer:
             theirs.append(load.ask(peer.port, CONNECTIONS, 0, options.seconds, ["/status"]))
     if peer:
@@ -181,9 +172,9 @@ def rate(node, load, report, options):
 
 def window(node, act, seconds):
     """Rounds/s while `act` is under way, and the share of a processor of all threads but the busiest."""
-    begin, first, before = time.monotonic(), node.round(), node.seconds_of_threads()
+    begin, first, before = time.monotonic(), node.round(), seconds_of_threads(node)
     act(seconds)
-    last, after, taken = node.round(), node.seconds_of_threads(), time.monotonic() - begin
+    last, after, taken = node.round(), seconds_of_threads(node), time.monotonic() - begin
     used = sorted(after[task] - before.get(task, 0) for task in after)
     return (last - first) / taken, sum(used[:-1]) / taken
 
@@ -198,7 +189,7 @@ def slow(node, load, report, options):
         return lambda seconds: load.ask(port, 4, RATE, seconds, paths)
 
     peer = Nginx(b"x" * 1000) if nginx() else None
-    acts = {"quiet": time.sleep, "/v1/status": ask(node.port, STATUS), "what a page asks": ask(node.port, PAGE)}
+    acts = {"quiet": time.sleep, "/v1/status": ask(port_of(node), STATUS), "what a page asks": ask(port_of(node), PAGE)}
     if peer:
         acts["nginx"] = ask(peer.port, ["/status"])
     seen = {name: [] for name in acts}
@@ -275,14 +266,14 @@ class Siege:
 
 
 def siege(node, load, report, options):
-    quiet = [load.ask(node.port, 4, RATE, options.seconds, PAGE)["p99_ms"] for _ in range(3)]
-    before = node.resident_mb()
-    besiegers = Siege(node.port)
+    quiet = [load.ask(port_of(node), 4, RATE, options.seconds, PAGE)["p99_ms"] for _ in range(3)]
+    before = resident_mb(node)
+    besiegers = Siege(port_of(node))
     time.sleep(3)  # until all of them are there
     found, grown = [], []
     for _ in range(options.windows):
-        found.append(load.ask(node.port, 4, RATE, options.seconds, PAGE))
-        grown.append(node.resident_mb() - before)
+        found.append(load.ask(port_of(node), 4, RATE, options.seconds, PAGE))
+        grown.append(resident_mb(node) - before)
     besiegers.stop()
     if any(f["bad"] for f in found):
         sys.exit("an answer was not of status 200")
@@ -311,7 +302,9 @@ def main():
     print("| what | median | spread | floor | verdict |\n|" + " --- |" * 5)
     for part in options.parts or PARTS:
         with Starling(1, None, TRAINING) as cluster:
-            PARTS[part](Node(cluster), load, report, options)
+            if not cluster.wait_rounds(20, 30):
+                sys.exit("the node does not train")
+            PARTS[part](cluster.nodes[0], load, report, options)
     print(f"\n{report.missed} missed; load at the end {os.getloadavg()[0]:.2f}")
     return 1 if report.missed else 0
 

@@ -14,14 +14,13 @@ Needs root and iproute2.
 """
 
 import argparse
+import contextlib
 import json
-import os
 import statistics
 import sys
 import time
 
-import network as networks
-from cluster import Failure, Starling
+from cluster import Failure, Starling, networks
 
 BATCH, SAMPLES, LEARNING_RATE = 64, 4000, 0.01
 HIDDEN = (512, 256)  # 2.1 MB of parameters
@@ -113,8 +112,7 @@ def measure(options):
     rows = []
     for name in options.links or ["100mbit", "50mbit"]:
         bits_per_s = link_of(name)
-        network = networks.Network(options.nodes) if bits_per_s else None
-        try:
+        with networks.Network(options.nodes) if bits_per_s else contextlib.nullcontext() as network:
             if network:
                 network.limit(bits_per_s)
             for steps in ("1", "auto"):
@@ -122,9 +120,6 @@ def measure(options):
                 rows.append({"link": name, "setting": steps, **figures})
                 if not options.json:
                     describe(name, steps, figures)
-        finally:
-            if network:
-                network.__exit__()
     if options.json:
         print(json.dumps({"nodes": options.nodes, "share": options.share, "rows": rows}, indent=2))
 
@@ -137,11 +132,10 @@ def main():
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    lacking = [tool for tool in networks.TOOLS if tool != "nft" and not networks.shutil.which(tool)]
-    if os.geteuid() != 0 or lacking:
-        print(f"skipped: needs root and iproute2; lacking {', '.join(lacking) or 'root'}")
-        return 0
     if not networks.is_inside():
+        if lacking := networks.why_not(networks.TOOLS_WITHOUT_LOSS):
+            print(f"skipped: {lacking}")
+            return 0
         return networks.run_inside()
     try:
         measure(options)

@@ -23,7 +23,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from cluster import PYTHON, ROOT, peer_environment, program
+from cluster import PYTHON, ROOT, Failure, program, run, starling
 
 sys.path.insert(0, str(ROOT / "tests/acceptance"))
 import foreign_tables
@@ -43,12 +43,9 @@ def keys_of(table):
     return ["--data.source=csv", f"--data.path={path}", f"--data.target={table.target}", *ignore, *table.keys]
 
 
-def run(command):
+def timed(*command):
     begin = time.monotonic()
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=TRAINING_S_LIMIT)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stdout[-500:]}{done.stderr[-1500:]}")
-    return done, time.monotonic() - begin
+    return run(*command, timeout=TRAINING_S_LIMIT), time.monotonic() - begin
 
 
 def page_code():
@@ -90,8 +87,8 @@ def beside_the_page(model, table):
         return None
     script = model.parent / "predict.py"
     script.write_text(page_code(), encoding="utf-8")
-    ours, _ = run([program(), "predict", model, table.test, *table.keys])
-    theirs, _ = run([PYTHON, script, model, comma_separated(table)])
+    ours = starling("predict", model, table.test, *table.keys, timeout=TRAINING_S_LIMIT)
+    theirs = run(PYTHON, script, model, comma_separated(table), timeout=TRAINING_S_LIMIT)
     return difference(ours.stdout, theirs.stdout)
 
 
@@ -104,9 +101,9 @@ def forget(table):
 def learn(table, settings):
     """Scores and seconds of Starling, how far it is from the page, and what `evaluate` said."""
     model = table.train.with_suffix(".safetensors")
-    _, seconds = run([program(), "up", "-n", NODES, "--listen.http=127.0.0.1:0", f"--output={model}", *keys_of(table), *settings])
+    _, seconds = timed(program(), "up", "-n", NODES, "--listen.http=127.0.0.1:0", f"--output={model}", *keys_of(table), *settings)
     forget(table)
-    done, _ = run([program(), "evaluate", "--json", model, table.test, *table.keys])
+    done = starling("evaluate", "--json", model, table.test, *table.keys, timeout=TRAINING_S_LIMIT)
     return json.loads(done.stdout), seconds, beside_the_page(model, table), done.stderr.strip().splitlines()
 
 
@@ -116,7 +113,7 @@ def peer(table):
     if isinstance(table, foreign_tables.Foreign):
         specification |= {"train": table.plain[0], "test": table.plain[1], "target": "ill", "separator": ","}
     specification = json.dumps(specification, default=str)
-    return json.loads(run([PYTHON, ROOT / "bench/sklearn_table.py", specification])[0].stdout)
+    return json.loads(run(PYTHON, ROOT / "bench/sklearn_table.py", specification, timeout=TRAINING_S_LIMIT).stdout)
 
 
 def judge(table, settings):
@@ -125,7 +122,7 @@ def judge(table, settings):
     what = "accuracy" if table.classifies else "rmse"
     try:
         scores, seconds, off, said = learn(table, settings)
-    except (RuntimeError, subprocess.TimeoutExpired) as failure:
+    except (Failure, subprocess.TimeoutExpired) as failure:
         return [table.name, what, "-", f"{theirs[what]:.5g}", "-", "-", "-", f"{theirs['seconds']:.1f}", "FAILED"], False, [str(failure)]
     ratio = scores[what] / theirs[what]
     good = ratio >= 1 - WITHIN if table.classifies else ratio <= 1 + WITHIN

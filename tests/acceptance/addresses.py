@@ -9,25 +9,21 @@ address, one whose host name moves, and nodes whose host names only they themsel
 nftables and util-linux, else it is skipped. STARLING in the environment names the program when it is not the newest below build/.
 """
 import ipaddress
-import json
 import os
-import signal
 import socketserver
 import struct
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from fleet import ROOT, failures, report
-
-sys.path.insert(0, os.path.join(ROOT, "bench"))
-import network as networks  # noqa: E402
-from cluster import program  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from nodes import namespaces as networks  # noqa: E402
+from nodes.node import Node  # noqa: E402
+from nodes.program import program  # noqa: E402
+from nodes.watch import DEADLINE_S, failures, report, wait  # noqa: E402
 
 NODES = 4
-DEADLINE_S = 60
 A, AAAA, SRV = 1, 28, 33
 NO_SUCH_NAME = 3
 SERVERS = ("10.78.0.254", "fd78::254")
@@ -93,61 +89,45 @@ def serve(names):
 class Pods:
     def __init__(self, network, folder):
         self.network, self.folder = network, folder
-        self.processes, self.logs = {}, 0
+        self.nodes, self.logs = {}, 0
 
     def start(self, k, *keys, listen="0.0.0.0", hosts=""):
         """`hosts`: what /etc/hosts of this node alone says beside localhost."""
         self.logs += 1
-        log = open(os.path.join(self.folder, f"{self.logs}.log"), "w")
-        command = [program(), "run", *KEYS, f"--node.name=node-{k}",
-                   f"--listen.control={listen}:7600", *keys]
+        log, command = os.path.join(self.folder, f"{self.logs}.log"), (program(), "run")
         if hosts:
-            path = f"{log.name}.hosts"
+            path = f"{log}.hosts"
             with open(path, "w") as stream:
                 stream.write(f"127.0.0.1 localhost\n{hosts}\n")
-            command = ["unshare", "--mount", "sh", "-c",
-                       f'mount --bind {path} /etc/hosts && exec "$@"', "sh", *command]
-        self.processes[k] = subprocess.Popen(self.network.prefix(k) + command, stderr=log)
-        return log.name
+            command = ("unshare", "--mount", "sh", "-c", f'mount --bind {path} /etc/hosts && exec "$@"', "sh", *command)
+        self.nodes[k] = Node(f"node-{k}", *KEYS, f"--listen.control={listen}:7600", *keys, log=log, command=command,
+                             place=self.network.place(k)).await_ready()
 
     def kill(self, k):
-        self.processes.pop(k).kill()
-
-    def ask(self, k, what):
-        done = subprocess.run(self.network.prefix(k) + [program(), what, "--json"],
-                              capture_output=True, text=True)
-        return json.loads(done.stdout) if done.returncode == 0 else {}
+        self.nodes.pop(k).kill()
 
     def alive(self, k):
-        return {member["name"]: member.get("control") for member in self.ask(k, "members")
-                .get("members", []) if member["state"] == "alive"}
+        return {name: member.get("control") for name, member in self.nodes[k].members().items()
+                if member["state"] == "alive"}
 
     def trains(self, k):
-        before = self.ask(k, "status").get("run", {}).get("round", 0)
-        return eventually(
-            lambda: self.ask(k, "status").get("run", {}).get("round", 0) > before + 5)
+        before = self.nodes[k].round()
+        return eventually(lambda: self.nodes[k].round() > before + 5)
 
     def end(self):
-        for process in self.processes.values():
-            process.send_signal(signal.SIGTERM)
-        codes = [process.wait(30) for process in self.processes.values()]
-        self.processes = {}
+        codes = [node.stop(30) for node in self.nodes.values()]
+        self.nodes = {}
         return codes
 
 
 def eventually(claim):
-    until = time.monotonic() + DEADLINE_S
-    while not claim():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.1)
-    return True
+    return wait(claim, DEADLINE_S, 0.1) is not None
 
 
 def all_meet(pods, nodes):
     began = time.monotonic()
-    met = eventually(lambda: all(len(pods.alive(k)) == nodes for k in pods.processes))
-    return met and all(pods.trains(k) for k in pods.processes), time.monotonic() - began
+    met = eventually(lambda: all(len(pods.alive(k)) == nodes for k in pods.nodes))
+    return met and all(pods.trains(k) for k in pods.nodes), time.monotonic() - began
 
 
 PUBLISHED = """
@@ -188,8 +168,7 @@ def check_late_name(pods, names):
     for k in (0, 1):
         pods.start(k, seed)
     said = "do not know"
-    told = eventually(lambda: said in " ".join(
-        pods.ask(0, "status").get("node", {}).get("reasons", [])))
+    told = eventually(lambda: said in " ".join(pods.nodes[0].reasons()))
     report("a name that does not exist yet is told", said, told)
     names.set_addresses("starling.pods.test", [pods.network.address(k) for k in (0, 1)])
     for k in (2, 3):
@@ -259,14 +238,13 @@ def check_own_names(pods, names):
                        hosts=f"127.0.1.1 machine-{k}")
         good, time_s = all_meet(pods, nodes)
         brought = eventually(lambda: all(
-            edge["received_bytes"] > 0 for k in pods.processes
-            for edge in pods.ask(k, "neighbors").get("neighbors", [{"received_bytes": 0}])))
+            edge["received_bytes"] > 0 for node in pods.nodes.values()
+            for edge in node.look("/v1/neighbors").get("neighbors", [{"received_bytes": 0}])))
         report("host names that nobody else knows",
                f"{nodes} nodes train in {time_s:.1f} s, each edge carries vectors: {brought}",
                good and brought)
-        told = " ".join(pods.ask(1, "status").get("node", {}).get("reasons", []))
         said = "node-0 cannot reach this node at machine-1:7600"
-        report("it is told", said, said in told)
+        report("it is told", said, eventually(lambda: said in " ".join(pods.nodes[1].reasons())))
         codes = pods.end()
         report("leaving", f"exit codes {codes}", codes == [0] * nodes)
 
@@ -288,11 +266,8 @@ def check_v6(pods, names):
 
 
 def main():
-    if reason := networks.why_not():
-        print(f"SKIPPED: {reason}")
-        return 0
     if not networks.is_inside():
-        return networks.run_inside()
+        return networks.run_inside_or_skip()
     with tempfile.TemporaryDirectory() as folder, networks.Network(NODES) as network:
         path = os.path.join(folder, "resolv.conf")
         with open(path, "w") as stream:

@@ -22,11 +22,10 @@ import re
 import sys
 import time
 
-from fleet import ROOT, failures, report
-
-sys.path.insert(0, os.path.join(ROOT, "bench"))
-import network as networks  # noqa: E402
-from cluster import CONTROL_PORT, Starling  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+from cluster import Starling, networks  # noqa: E402
+from nodes.namespaces import CONTROL_PORT  # noqa: E402
+from nodes.watch import failures, report  # noqa: E402
 
 WAYS = ("reset", "refuse", "silence")
 REFUSE_S, SILENCE_S = 0.5, 20
@@ -104,8 +103,7 @@ def run(network, options, way=None):
         if way:
             found["passed"] = await_middle(cluster, network, payload_bytes(options))
             cut(network, way)
-        done = cluster.wait(lambda: min(cluster.rounds()) >= options.rounds,
-                            ROUND_S_LIMIT + options.rounds * options.round_s)
+        done = cluster.wait_rounds(options.rounds, ROUND_S_LIMIT + options.rounds * options.round_s)
         found["rounds"] = cluster.rounds()
         await_rest(cluster, network)
         found["repeated"] = sum(edge["repeated_bytes"] for edge in edges(cluster))
@@ -169,11 +167,7 @@ def read_options():
 def main():
     options = read_options()
     if not networks.is_inside():
-        lacking = networks.why_not()
-        if lacking:
-            print(f"skip  {lacking}")
-            return 0
-        return networks.run_inside()
+        return networks.run_inside_or_skip()
     with networks.Network(2) as network:
         network.limit(options.mbit * 1e6)
         usual = run(network, options)

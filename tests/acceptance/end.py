@@ -22,16 +22,12 @@ import threading
 import time
 
 from ending_fleet import LIMIT_S, Fleet, is_one, outcome
-from fleet import ROOT, failures, report, wait
-from slow import Throttle
-
-sys.path.insert(0, os.path.join(ROOT, "bench"))
-import network as networks  # noqa: E402
-from cluster import program  # noqa: E402
+from nodes import namespaces as networks
+from nodes.program import PYTHON, ROOT, program
+from nodes.watch import failures, report, wait
 
 SMALL = ["--data.samples=2000", "--model.kind=softmax", "--optim.batch-size=16"]
 PATIENCE_S = 10  # kSettlePatience and two seconds
-TRAINER_PYTHON = os.environ.get("BENCH_PYTHON", "/usr/bin/python3")  # the one that has numpy
 TRAINER = """
 import hashlib, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -98,7 +94,7 @@ def first_in(fleet, phase):
     found = []
 
     def look():
-        found.extend(n for n in fleet.nodes if n.get().get("node", {}).get("state") == phase)
+        found.extend(n for n in fleet.nodes if n.look().get("node", {}).get("state") == phase)
         return found
     wait(look, LIMIT_S, 0.002)
     return found[0]
@@ -149,7 +145,7 @@ def check_thin(options, network):
 def apart(fleet, spreads, ended):
     """Collects how far apart the rounds of all nodes are until it is told to end."""
     while not ended.wait(0.25):
-        documents = [node.get() for node in fleet.nodes if not node.ended]
+        documents = [node.look() for node in fleet.nodes if not node.ended]
         known = [d["run"]["round"] for d in documents
                  if d and d["node"]["state"] in ("training", "waiting", "mixing", "computing")]
         if known:
@@ -233,7 +229,7 @@ def check_cut(options):
         fleet.await_end(rest)
         late.process.send_signal(signal.SIGCONT)
         found = wait(lambda: late.ended, 60)
-        said = late.get().get("summary") if found is None else late.log().splitlines()[-1]
+        said = late.look().get("summary") if found is None else late.last_words().splitlines()[-1]
         report("stopped while the others ended and went",
                f"exit code {late.process.returncode} after {found or 60:.1f} s: {said}",
                found is not None and late.process.returncode not in (0, 2, 3))
@@ -247,17 +243,33 @@ SLOW_ROWS = (("rounds", "ring", "ed"), ("async", "ring", "ed"), ("ssp", "ring", 
              ("async", "ring", "gt"), ("async", "ring", "admm"))
 
 
-class Ninth(Throttle):
-    """Lets it run for a ninth of the time, in turns of 90 ms."""
+class Ninth:
+    """Lets it run for a ninth of the time, in turns of 90 ms, until the end of the block."""
+
+    RUN_S, STAND_S = 0.01, 0.08
 
     def __init__(self, node):
-        super().__init__(node, 0)
-        self.run_s, self.stand_s = 0.01, 0.08
+        self.node, self.ending = node, threading.Event()
+        self.thread = threading.Thread(target=self.turn)
+
+    def turn(self):
+        while not self.ending.is_set():
+            self.node.signal(signal.SIGSTOP)
+            time.sleep(self.STAND_S)
+            self.node.signal(signal.SIGCONT)
+            time.sleep(self.RUN_S)
+
+    def __enter__(self):
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.ending.set()
+        self.thread.join()
 
 
 def accuracies(nodes):
     """At their last evaluations, in order."""
-    known = [n.get().get("run", {}).get("eval", {}).get("accuracy") for n in nodes]
+    known = [n.look().get("run", {}).get("eval", {}).get("accuracy") for n in nodes]
     return sorted(one for one in known if one is not None) or [0]
 
 
@@ -296,7 +308,7 @@ def check_trainers(options):
     for schedule, slow_s, rounds in (("rounds", 0.05, 10), ("async", 0.05, 20), ("async", 0.5, 5)):
         def keys(index):
             step_s = slow_s if index == 1 else 0.005
-            command = f"{TRAINER_PYTHON} {script} {ROOT}/clients/python {index} {step_s}"
+            command = f"{PYTHON} {script} {ROOT}/clients/python {index} {step_s}"
             return ["--model.kind=external", "--optim.algorithm=dpsgd", f"--trainer={command}",
                     "--optim.local-steps=20", f"--trainer.socket={folder}/{index}.sock",
                     f"--exchange.schedule={schedule}", f"--stop.rounds={rounds}",
@@ -307,7 +319,7 @@ def check_trainers(options):
                 stream.write(TRAINER)
             with Fleet(range(4), keys) as fleet:
                 took = fleet.end_took()
-                ends = [re.findall(r"trained (\d+) steps, ended with (\w+)", node.log())
+                ends = [re.findall(r"trained (\d+) steps, ended with (\w+)", node.words())
                         for node in fleet.nodes]
                 texts = {text for end in ends for _, text in end}
                 steps = [int(count) for end in ends for count, _ in end]
@@ -335,17 +347,12 @@ def main():
     parser.add_argument("--mbit", type=float, default=40, help="of the links in grow")
     parser.add_argument("--nodes", type=int, default=6, help="at the end of grow")
     parser.add_argument("--row", nargs="*", help="of slow, as async/ed")
-    parser.add_argument("--data", default=os.path.join(os.path.dirname(ROOT), "shared/data/mnist"),
+    parser.add_argument("--data", default=os.path.join(ROOT.parent, "shared/data/mnist"),
                         help="a folder with the files of MNIST")
     options = parser.parse_args()
     needs_network = [CHECKS[name][1] for name in options.checks if CHECKS[name][1]]
-    if needs_network and (reason := networks.why_not()):
-        print(f"SKIPPED: {reason}")
-        return 0
     if needs_network and not networks.is_inside():
-        return networks.run_inside()
-    if needs_network:
-        networks.run("ip", "link", "set", "lo", "up")
+        return networks.run_inside_or_skip()
     for name in options.checks:
         check, nodes = CHECKS[name]
         if nodes:

@@ -12,17 +12,13 @@ where the area under the curve is more than .01 below the former, or below the m
 """
 import argparse
 import csv
-import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import hospitals
+import hospitals  # finds the package nodes
+from nodes.program import document, starling
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-PROGRAM = os.environ.get("STARLING") or ROOT / "build/release/daemon/starling"
 WITHIN = 0.01
 
 
@@ -113,13 +109,6 @@ class Device(Site):
 SITES = (WithUnits(), German(), Reordered(), Coded(), Device())
 
 
-def run(*command, folder):
-    done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.stdout
-
-
 def read(path):
     with open(path, newline="", encoding="utf-8") as stream:
         return list(csv.reader(stream))[1:]
@@ -130,40 +119,21 @@ def export(folder, tables):
     for index, (site, path) in enumerate(zip(SITES, tables.sites)):
         site.write(folder / f"export-{index}.csv", read(path))
         (folder / f"site-{index}.ini").write_text(site.dictionary or "# nothing differs\n", encoding="utf-8")
-    run(PROGRAM, "data", "export-0.csv", f"--data.target={hospitals.TARGET}", "--write-schema=schema.ini", folder=folder)
-    proposed = subprocess.run([PROGRAM, "data", "export-1.csv", "--data.schema=schema.ini", "--write-dictionary=german.ini"],
-                              cwd=folder, capture_output=True, text=True, check=False)
+    starling("data", "export-0.csv", f"--data.target={hospitals.TARGET}", "--write-schema=schema.ini", cwd=folder)
+    proposed = starling("data", "export-1.csv", "--data.schema=schema.ini", "--write-dictionary=german.ini", cwd=folder,
+                        expect=None)
     text = (folder / "german.ini").read_text(encoding="utf-8")
     assert "[sex]" in text and "?" in text, (proposed.stdout, text)
 
 
 def train(folder, settings):
-    run(PROGRAM, "up", "-n", len(SITES), "--data.path=export-{i}.csv", "--data.shard=all", "--data.schema=schema.ini",
-        "--data.dictionary=site-{i}.ini", "--listen.http=127.0.0.1:0", "--output=model.safetensors", *settings, folder=folder)
+    starling("up", "-n", len(SITES), "--data.path=export-{i}.csv", "--data.shard=all", "--data.schema=schema.ini",
+             "--data.dictionary=site-{i}.ini", "--listen.http=127.0.0.1:0", "--output=model.safetensors", *settings,
+             cwd=folder)
 
 
 def area(folder, test, *settings):
-    document = json.loads(run(PROGRAM, "evaluate", "--json", "model.safetensors", test, *settings, folder=folder))
-    return document["auc"]
-
-
-def learned_by_scikit(train_path, test_path):
-    """scikit-learn's default on a clean table: numbers scaled, words one-hot, C = 1."""
-    import numpy
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import roc_auc_score
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-    words = [place(name) for name in ("sex", "ward", "code", "second_code")]
-    numbers = [k for k in range(len(hospitals.COLUMNS) - 1) if k not in words]
-    train_rows, test_rows = (numpy.array(read(path), dtype=object) for path in (train_path, test_path))
-    encoder = OneHotEncoder(handle_unknown="ignore").fit(train_rows[:, words])
-    scaler = StandardScaler().fit(train_rows[:, numbers].astype(float))
-
-    def features(rows):
-        return numpy.hstack([scaler.transform(rows[:, numbers].astype(float)), encoder.transform(rows[:, words]).toarray()])
-
-    model = LogisticRegression(max_iter=2000).fit(features(train_rows), train_rows[:, -1] == "yes")
-    return roc_auc_score(test_rows[:, -1] == "yes", model.predict_proba(features(test_rows))[:, 1])
+    return document("evaluate", "model.safetensors", test, *settings, cwd=folder)["auc"]
 
 
 def main():
@@ -177,8 +147,8 @@ def main():
             folder = Path(name)
             tables = hospitals.make(folder, seed)
             export(folder, tables)
-            joined = learned_by_scikit(tables.joined, tables.test)
-            alone = [learned_by_scikit(path, tables.test) for path in tables.sites]
+            joined = tables.learned_by_scikit(tables.joined)
+            alone = [tables.learned_by_scikit(path) for path in tables.sites]
             mean = sum(alone) / len(alone)
             for settings in [[]] + ([[f"--stop.rounds={arguments.rounds}"]] if arguments.rounds else []):
                 train(folder, settings)

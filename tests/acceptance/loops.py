@@ -11,9 +11,7 @@ import argparse
 import math
 import random
 import re
-import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
@@ -23,7 +21,9 @@ import torch  # noqa: E402
 
 import muon  # noqa: E402
 import starling  # noqa: E402
-from live_node import DEADLINE_S, LiveNode  # noqa: E402
+from nodes import program  # noqa: E402
+from nodes.fleet import Fleet  # noqa: E402
+from nodes.watch import DEADLINE_S  # noqa: E402
 
 EXACT = ("ed", "extra", "pairwise-ed", "gt")
 ALIASES = ("led", "kgt")  # of ed and gt
@@ -83,30 +83,23 @@ def train(socket, place, optimizer_of, share, rounds, reasons):
     return weight["w"].detach().clone()
 
 
-def play(program, folder, algorithm, optimizer_of, share, rounds):
+def play(algorithm, optimizer_of, share, rounds):
     """The distance of the first node's model from the minimum, and what was refused."""
     settings = ["--model.kind=external", f"--optim.algorithm={algorithm}", "--optim.local-steps=4", "--cluster.expect=2",
                 f"--stop.rounds={rounds}", "--optim.learning-rate=0.1", "--node.log=error"]
-    nodes, models, reasons = [], [None, None], {}
-    try:
-        for place in range(2):
-            join = [f"--join={nodes[0].addresses['control']}"] if nodes else []
-            nodes.append(LiveNode(program, f"n{place}", f"--node.data-dir={folder}/n{place}", *settings, *join))
-
+    models, reasons = [None, None], {}
+    with Fleet(range(2), settings, keeps=True) as fleet:
         def body(place):
-            models[place] = train(f"{folder}/n{place}/trainer.sock", place, optimizer_of, share if place == 0 else 0.0,
+            models[place] = train(f"{fleet.path(place)}/trainer.sock", place, optimizer_of, share if place == 0 else 0.0,
                                   rounds, reasons)
             if models[place] is None:
-                for node in nodes:
+                for node in fleet.nodes:
                     node.kill()
         threads = [threading.Thread(target=body, args=(place,)) for place in range(2)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(DEADLINE_S)
-    finally:
-        for node in nodes:
-            node.kill()
     distance = None if models[0] is None else float((models[0] - MINIMUM).norm())
     # The one that was not refused hears that its node was ended.
     told = [reason for reason in reasons.values() if reason.startswith(("optim.", "the limit of", "the optimizer"))]
@@ -129,7 +122,8 @@ def main():
     parser.add_argument("--optimizers", nargs="*", default=list(OPTIMIZERS))
     parser.add_argument("--rounds", type=int, default=300)
     asked = parser.parse_args()
-    told = subprocess.run([asked.program, "run", "--optim.algorithm=?"], capture_output=True, text=True).stderr
+    program.use(asked.program)
+    told = program.starling("run", "--optim.algorithm=?", expect=None).stderr
     known = re.search(r"expected one of auto, (.*)", told).group(1).split(", ")
     torch.set_num_threads(1)
     faults = 0
@@ -137,8 +131,7 @@ def main():
         for name in asked.optimizers:
             words = []
             for mode, share in LEAVES.items():
-                with tempfile.TemporaryDirectory() as folder:
-                    outcome = play(asked.program, folder, algorithm, OPTIMIZERS[name][0], share, asked.rounds)
+                outcome = play(algorithm, OPTIMIZERS[name][0], share, asked.rounds)
                 is_right, word = judged(algorithm, mode, OPTIMIZERS[name][1], *outcome)
                 faults += not is_right
                 words.append(f"{mode} {word}{'' if is_right else '  WRONG'}")

@@ -18,32 +18,26 @@ listen.advertise = none; the others find out that nobody can dial them. Cases:
 
 All train an exact algorithm, and have to reach the optimum. Needs root, iproute2, nftables and
 util-linux, else it is skipped. STARLING in the environment names the program when it is not
-build/release/daemon/starling.
+the newest below build/.
 """
-import http.client
-import json
 import math
 import os
-import signal
-import subprocess
+import struct
 import sys
-import tempfile
 import time
 
-from fleet import PROGRAM, ROOT, asking, elapsed, failures, parameters, report, wait
-from normal_equations import optimum
-
-sys.path.insert(0, os.path.join(ROOT, "bench"))
-import network as networks  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from nodes import fleet as fleets, namespaces as networks  # noqa: E402
+from nodes.keys import cluster_key, ticket  # noqa: E402
+from nodes.namespaces import Place  # noqa: E402
+from nodes.watch import asking, elapsed, failures, report, wait  # noqa: E402
+from normal_equations import KEYS as PROBLEM, optimum  # noqa: E402
 
 NODES = 16
 MEET_S, HEAL_S, REACH_S = 30, 10, 60
-HTTP = ("127.0.0.1", 7680)
 MOST_OFF = 1e-8  # from the optimum
 FORGET_S, PAUSE_S = 30, 80
-KEYS = ["--data.source=reference", f"--data.reference.n={NODES}", "--data.reference.d=8",
-        "--data.reference.m=15", "--data.reference.h=1.5", "--data.reference.noise=0.2",
-        "--data.reference.seed=1000", "--model.kind=linear", "--model.precision=f64",
+KEYS = [*PROBLEM, f"--data.reference.n={NODES}", "--model.kind=linear", "--model.precision=f64",
         "--optim.algorithm=ed", "--optim.learning-rate=0.05", "--optim.batch-size=0",
         "--topology.kind=random-regular", "--node.log=info"]
 NAT = """
@@ -107,19 +101,21 @@ class Nats(networks.Network):
 
     def __exit__(self, *rest):
         for k in range(self.open_nodes, self.count):
-            networks.run("ip", "netns", "del", os.path.basename(self.place(k)))
+            networks.run("ip", "netns", "del", os.path.basename(self.path_of(k)))
         super().__exit__(*rest)
 
-    def place(self, k):
+    def path_of(self, k):
         """The path of node k's namespace."""
         if k < self.open_nodes:
             return self.path(k)
         nat, member = divmod(k - self.open_nodes, self.each)
         return f"/run/netns/hidden-{nat}-{member}"
 
-    def behind(self, nat):
-        first = self.open_nodes + nat * self.each
-        return range(first, first + self.each)
+    def place(self, k):
+        """Who is hidden and was told so listens to itself alone."""
+        host = self.address(k) if k < self.open_nodes else "127.0.0.1" if k % 2 == 0 else "0.0.0.0"
+        path = self.path_of(k)
+        return Place(host, networks.CONTROL_PORT, ("nsenter", f"--net={path}"), path)
 
     def reboot(self, nat):
         """Masquerading forgets the connections of an interface that goes down."""
@@ -127,104 +123,44 @@ class Nats(networks.Network):
         self._in_router(nat, "ip", "link", "set", "eth0", "up")
 
 
-class Fleet:
-    """One `starling run` a namespace, with tickets."""
+class Fleet(fleets.Fleet):
+    """A node a namespace, with tickets."""
 
     def __init__(self, network, arguments=(), has_relay=False):
-        self.network, self.arguments = network, list(arguments)
         self.trainers = range(1 if has_relay else 0, NODES)  # those with data
-        self.folder = tempfile.TemporaryDirectory(prefix="starling-nat-")
-        self.processes, self.events = {}, {}
-        key = self.path("cluster.key")
-        self.type("keygen", "cluster", "--out", key)
-        for k in range(network.count):
-            joins = [f"--join={network.address(o)}:7600" for o in range(network.open_nodes)]
-            self.type("invite", f"node-{k}", "--cluster-key", key, "--ticket-file",
-                      self.path(f"{k}.ticket"), *joins)
+        super().__init__(range(network.count), arguments, network, keeps=True)
 
-    def __enter__(self):
-        for k in range(self.network.count):
-            self.start(k)
-        return self
+    def make(self, k, more):
+        joins = [f"{self.network.address(o)}:{networks.CONTROL_PORT}" for o in range(self.network.open_nodes)]
+        path = ticket(cluster_key(self.folder), f"node-{k}", f"{self.path(k)}.ticket", joins)
+        hidden = ["--listen.advertise=none"] if k >= self.network.open_nodes and k % 2 == 0 else []
+        relay = [] if k in self.trainers else ["--node.role=relay"]
+        return super().make(k, [f"--ticket-file={path}", f"--data.shard={k}/{NODES}", *KEYS, *hidden, *relay,
+                                f"--cluster.expect={len(self.trainers)}", *more])
 
-    def __exit__(self, *_):
-        for process in self.processes.values():
-            process.kill()
-            process.wait()
-        self.folder.cleanup()
+    def seeds(self):
+        return []  # its ticket has them
 
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
+    def restart(self, node):
+        node.start()
+        return node.await_ready()
 
-    @staticmethod
-    def type(*words):
-        networks.run(PROGRAM, *words)
-
-    def start(self, k):
-        place = []
-        if k < self.network.open_nodes:
-            place = [f"--listen.control={self.network.address(k)}:7600"]
-        elif k % 2 == 0:
-            place = ["--listen.control=127.0.0.1:7600", "--listen.advertise=none"]
-        place.append(f"--cluster.expect={len(self.trainers)}")
-        if k not in self.trainers:
-            place.append("--node.role=relay")
-        with open(self.path(f"{k}.log"), "ab") as log:
-            self.processes[k] = subprocess.Popen(
-                ["nsenter", f"--net={self.network.place(k)}", PROGRAM, "run",
-                 "--ticket-file", self.path(f"{k}.ticket"),
-                 f"--node.data-dir={self.path(f'node-{k}')}", f"--data.shard={k}/{NODES}",
-                 *KEYS, *place, *self.arguments], stderr=log, cwd=ROOT)
-        self.events[k] = 0
-
-    def kill(self, k):
-        self.processes[k].send_signal(signal.SIGKILL)
-        self.processes[k].wait()
-
-    def ask(self, k, resource, method="GET"):
-        """The bytes, or None when it does not answer."""
-        try:
-            connection = http.client.HTTPConnection(*HTTP, timeout=5)
-            connection.sock = networks.connect(self.network.place(k), HTTP)
-            connection.request(method, resource)
-            reply = connection.getresponse()
-            data = reply.read() if reply.status < 300 else None
-            connection.close()
-            return data
-        except (OSError, http.client.HTTPException):
-            return None
-
-    def all(self, resource, nodes=None, method="GET"):
-        nodes = range(self.network.count) if nodes is None else nodes
-        return list(asking.map(lambda k: self.ask(k, resource, method), nodes))
-
-    def documents(self, resource, nodes=None):
-        return [json.loads(data or "{}") for data in self.all(resource, nodes)]
-
-    def rounds(self, nodes=None):
-        return [d.get("run", {}).get("round", 0) for d in self.documents("/v1/status", nodes)]
-
-    def know_all(self, nodes=None):
-        """Whether each of these nodes sees all alive."""
-        statuses = self.documents("/v1/status", nodes)
-        return all(d.get("members", {}).get("alive") == NODES for d in statuses)
+    def know_all(self):
+        """Whether each node sees all alive."""
+        return all(asking.map(lambda node: node.alive() == NODES, self.nodes))
 
     def know_hidden(self):
         """Whether each node knows of all others whether somebody can dial them."""
         names = {f"node-{k}" for k in range(self.network.open_nodes, NODES)}
         return all({m["name"] for m in d.get("members", []) if m.get("hidden")} == names
-                   for d in self.documents("/v1/members"))
+                   for d in self.all("/v1/members"))
 
-    def deaths(self):
-        """Events of this kind since the last call."""
-        found = []
-        for k in range(self.network.count):
-            document = json.loads(
-                self.ask(k, f"/v1/events?follow=0&since={self.events[k]}") or "{}")
-            events = document.get("events", [])
-            self.events[k] = events[-1]["sequence"] if events else self.events[k]
-            found += [f"node-{k}: {e['text']}" for e in events if e["kind"] == "died"]
-        return found
+    def told(self):
+        """Of deaths, since the last call."""
+        return [f"{node.name}: {text}" for node in self.nodes for text in node.died()]
+
+    def command(self, word):
+        list(asking.map(lambda node: node.post(f"/v1/{word}"), self.nodes))
 
     def advance(self, by=10, nodes=None):
         """A claim: all have done that many rounds more than now."""
@@ -234,29 +170,26 @@ class Fleet:
     def links(self):
         """Of each node the numbers of open and of wanted edges."""
         return [(sum(e["state"] == "active" for e in d.get("neighbors", [])),
-                 len(d.get("neighbors", []))) for d in self.documents("/v1/neighbors")]
+                 len(d.get("neighbors", []))) for d in self.all("/v1/neighbors")]
 
     def farthest(self):
         """From the optimum of those with data."""
         goal = optimum(self.trainers)
-        models = [parameters(data) for data in self.all("/v1/model", self.trainers)]
+        models = [struct.unpack(f"<{len(data) // 8}d", data)
+                  for data in asking.map(lambda k: self.nodes[k].model(), self.trainers)]
         return max(math.inf if len(x) != len(goal) else math.dist(x, goal) for x in models)
 
 
 def begin(name, fleet):
     """All meet, train, and reach the optimum."""
-    time.sleep(1)
-    if ended := [k for k, process in fleet.processes.items() if process.poll() is not None]:
-        with open(fleet.path(f"{ended[0]}.log")) as log:
-            raise SystemExit(f"node-{ended[0]} ended: {log.read()}")
-    met = wait(fleet.know_all, MEET_S)
+    met = fleet.wait(fleet.know_all, MEET_S)
     report(f"{name}: all know all {NODES}", elapsed(met), met is not None)
     found = wait(fleet.know_hidden, MEET_S)
     report(f"{name}: all know who is hidden", elapsed(found), found is not None)
     trains = wait(lambda: min(fleet.rounds()) > 10, REACH_S)
     report(f"{name}: all train", elapsed(trains), trains is not None)
     arrive(name, fleet)
-    fleet.deaths()
+    fleet.told()
 
 
 def arrive(name, fleet):
@@ -269,18 +202,19 @@ def check_most():
     with Nats(4, 4, 3) as network, Fleet(network) as fleet:
         begin("most", fleet)
         time.sleep(5)
-        deaths = fleet.deaths()
+        deaths = fleet.told()
         report("most: false deaths", f"{len(deaths)} {deaths[:3]}", not deaths)
 
 
 def check_one(name="one", **how):
     with Nats(1, 3, 5) as network, Fleet(network, **how) as fleet:
         begin(name, fleet)
-        fleet.kill(0)
+        first = fleet.nodes[0]
+        first.kill()
         time.sleep(12)
-        fleet.start(0)
-        trains = fleet.advance(10, range(1, NODES))
-        heal = wait(lambda: fleet.know_all() and min(fleet.rounds([0])) > 0 and trains(), 60)
+        fleet.restart(first)
+        trains = fleet.advance(10, fleet.but(first))
+        heal = wait(lambda: fleet.know_all() and first.round() > 0 and trains(), 60)
         report(f"{name}: away for 12 s, all know all and train after", elapsed(heal),
                heal is not None and heal <= HEAL_S)
         arrive(f"{name}, after that", fleet)
@@ -304,7 +238,7 @@ def reboot(name, shape, nats):
         linked = None if linked is None else time.monotonic() - before
         report(f"{name}: all edges are open after", elapsed(linked),
                linked is not None and linked <= HEAL_S)
-        deaths = fleet.deaths()
+        deaths = fleet.told()
         report(f"{name}: deaths told", f"{len(deaths)} {deaths[:3]}", not deaths)
         arrive(f"{name}, after that", fleet)
 
@@ -320,17 +254,16 @@ def check_all():
 def check_hidden():
     with Nats(4, 4, 3) as network, Fleet(network) as fleet:
         begin("hidden", fleet)
-        victim = NODES - 1
-        others = range(victim)
-        fleet.kill(victim)
-        dead = wait(lambda: not any(m["name"] == f"node-{victim}" and m["state"] != "dead"
-                                    for d in fleet.documents("/v1/members", others)
-                                    for m in d.get("members", [])), 60)
+        victim = fleet.nodes[-1]
+        others = fleet.but(victim)
+        victim.kill()
+        dead = wait(lambda: all(node.members().get(victim.name, {"state": "dead"})["state"] == "dead"
+                                for node in others), 60)
         report("hidden: kill -9 of a hidden node is known to all after", elapsed(dead),
                dead is not None and dead <= HEAL_S)
-        fleet.start(victim)
+        fleet.restart(victim)
         trains = fleet.advance(10, others)
-        heal = wait(lambda: fleet.know_all() and min(fleet.rounds([victim])) > 0 and trains(), 60)
+        heal = wait(lambda: fleet.know_all() and victim.round() > 0 and trains(), 60)
         report("hidden: started again, all know all and train after", elapsed(heal),
                heal is not None and heal <= HEAL_S)
         arrive("hidden, after that", fleet)
@@ -339,12 +272,12 @@ def check_hidden():
 def check_idle():
     with Nats(4, 4, 3, FORGET_S) as network, Fleet(network, ["--cluster.preset=wan"]) as fleet:
         begin("idle", fleet)
-        fleet.all("/v1/pause", method="POST")
+        fleet.command("pause")
         time.sleep(PAUSE_S)
-        deaths = fleet.deaths()
+        deaths = fleet.told()
         report(f"idle for {PAUSE_S} s: deaths", f"{len(deaths)} {deaths[:3]}", not deaths)
         trains = fleet.advance(10)
-        fleet.all("/v1/resume", method="POST")
+        fleet.command("resume")
         heal = wait(trains, 60)
         report(f"idle for {PAUSE_S} s: all train after", elapsed(heal),
                heal is not None and heal <= HEAL_S)
@@ -356,11 +289,8 @@ CHECKS = {"most": check_most, "one": check_one, "relay": check_relay,
 
 
 def main():
-    if reason := networks.why_not():
-        print(f"SKIPPED: {reason}")
-        return 0
     if not networks.is_inside():
-        return networks.run_inside()
+        return networks.run_inside_or_skip()
     for name in sys.argv[1:] or CHECKS:
         CHECKS[name]()
     return 1 if failures else 0

@@ -24,7 +24,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from live_node import LiveNode, eventually  # noqa: E402
+from nodes import program  # noqa: E402
+from nodes.node import Node  # noqa: E402
+from nodes.watch import eventually  # noqa: E402
 
 TRAINER = """
 import sys, time
@@ -33,7 +35,8 @@ import torch, starling
 torch.set_num_threads(1)
 count, log, takes = int(sys.argv[2]), open(sys.argv[3], "a", buffering=1), int(sys.argv[4])
 model = torch.nn.Linear(1, 1)
-swarm = starling.attach(model, torch.optim.SGD(model.parameters(), lr=0.0), wait=True)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+swarm = starling.attach(model, optimizer, wait=True)
 log.write("resume %d %d\\n" % swarm._position.get())
 loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.arange(count)), batch_size=5, shuffle=True)
 if takes:
@@ -42,6 +45,7 @@ if takes:
                                          " ".join(map(str, batch.tolist()))))
         time.sleep(0.002)
         before = swarm.status.exchanges
+        optimizer.step()
         swarm.step(loss=1.0)
         if swarm.status.exchanges > before:
             log.write("exchange\\n")
@@ -57,15 +61,16 @@ class Fleet:
             self.nodes.append(self.start_node(k))
         self.trainers = [self.start_trainer(k) for k in range(NODES)]
         for node in self.nodes:
-            eventually(lambda node=node: node.get("/v1/status")["run"]["round"] > 3, "rounds go on")
+            eventually(lambda node=node: node.round() > 3, "rounds go on")
 
     def start_node(self, k):
         others = [node for place, node in enumerate(self.nodes) if place != k]
         join = [f"--join={others[0].addresses['control']}"] if others else []
-        return LiveNode(self.options.program, f"node-{k}", "--model.kind=external", "--topology.kind=ring",
+        node = Node(f"node-{k}", "--model.kind=external", "--topology.kind=ring",
                         f"--trainer.socket={self.folder}/{k}.sock", "--optim.algorithm=dpsgd",
                         "--optim.local-steps=4", f"--cluster.expect={NODES}", "--checkpoint.every=1",
                         f"--node.data-dir={self.folder}/data-{k}", *join)
+        return node.await_ready()
 
     def start_trainer(self, k, takes=True):
         return subprocess.Popen(
@@ -134,6 +139,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--daemons", type=int, default=0)
     options = parser.parse_args()
+    program.use(options.program)
     chance = random.Random(options.seed)
     node_kills = options.kills // options.daemons if options.daemons else 0
     with tempfile.TemporaryDirectory(prefix="starling-position-") as folder:

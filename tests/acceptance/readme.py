@@ -10,7 +10,6 @@ is built already instead of `make`. A command that goes on until it is stopped r
 Exit code 1: a command failed, or printed something else.
 """
 import argparse
-import json
 import os
 import pathlib
 import re
@@ -18,9 +17,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from nodes import program  # noqa: E402
+from nodes.node import Node  # noqa: E402
+
 PROGRAMS = ("make", "starling", "build/release/daemon/starling")
 ASKING = ("fleet", "status", "members", "neighbors", "topology", "convergence", "events", "doctor",
           "trace", "export")
@@ -93,16 +95,6 @@ def missing_line(shown, printed):
     return None
 
 
-def first_line(path):
-    """Of a file that somebody writes now."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if path.exists() and path.read_text(encoding="utf-8").endswith("\n"):
-            return path.read_text(encoding="utf-8")
-        time.sleep(0.05)
-    raise TimeoutError(f"nobody writes {path}")
-
-
 class Walk:
     def __init__(self, folder, options):
         self.folder, self.options, self.failures, self.node = folder, options, 0, None
@@ -125,15 +117,9 @@ class Walk:
     def address_of_a_node(self):
         """Of one that is started for the commands that ask; nobody's port is in its way."""
         if not self.node:
-            arguments = ["run", "--stop.rounds=0", "--data.samples=2000", "--stop.stay=true"]
-            arguments += [f"--listen.{plane}=127.0.0.1:0" for plane in ("control", "http")]
-            ready = pathlib.Path(self.folder) / "build" / "readme-ready"
-            ready.parent.mkdir(exist_ok=True)
-            ready.unlink(missing_ok=True)
-            self.node = subprocess.Popen(
-                [self.program, *arguments, f"--ready-file={ready}"], cwd=self.folder,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            self.address = json.loads(first_line(ready))["http"]
+            program.use(self.program)
+            self.node = Node("node", "--stop.rounds=0", "--data.samples=2000", "--stop.stay=true", log=os.devnull)
+            self.address = self.node.await_ready().addresses["http"]
         return self.address
 
     def run(self, command):
@@ -189,8 +175,7 @@ class Walk:
 
     def end(self):
         if self.node:
-            self.node.terminate()
-            self.node.wait()
+            self.node.stop()
 
 
 def main():

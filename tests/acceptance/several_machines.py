@@ -16,16 +16,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
-from fleet import ROOT, failures, report
-
-sys.path.insert(0, os.path.join(ROOT, "bench"))
-import network as networks  # noqa: E402
-from cluster import program  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from nodes import namespaces as networks  # noqa: E402
+from nodes.program import ROOT, program  # noqa: E402
+from nodes.watch import DEADLINE_S, failures, report, wait  # noqa: E402
 
 NODES = 3
-DEADLINE_S = 60
 
 
 def blocks(page):
@@ -78,20 +75,12 @@ class Machines:
 
 
 def eventually(claim):
-    until = time.monotonic() + DEADLINE_S
-    while not claim():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.1)
-    return True
+    return wait(claim, DEADLINE_S, 0.1) is not None
 
 
 def main():
-    if reason := networks.why_not():
-        print(f"SKIPPED: {reason}")
-        return 0
     if not networks.is_inside():
-        return networks.run_inside()
+        return networks.run_inside_or_skip()
     with open(os.path.join(ROOT, "docs", "running.md")) as stream:
         page = blocks(stream.read())
     keys, firewall, runs, looks = ([line for line in text.splitlines() if line]

@@ -33,11 +33,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from fleet import ROOT, failures, report, spread, wait
+from storm_fleet import Fleet  # finds the package nodes
 
-sys.path.insert(0, os.path.join(ROOT, "bench"))
-import network as networks  # noqa: E402
-from storm_fleet import Fleet, all_lies  # noqa: E402
+from nodes import namespaces as networks
+from nodes.program import all_lies
+from nodes.watch import failures, report, spread, wait
 
 ACCURACY_POINTS = 1.5  # less than the calm run, at most
 EARLY_ACCURACY_POINTS = 3  # the same while it still rises
@@ -136,7 +136,7 @@ class Record:
         return row
 
     def witnesses(self):
-        return {slot.name: {"memory_kib": slot.memory_kib(), "descriptors": slot.descriptors()}
+        return {slot.name: {"memory_kib": slot.node.kib("VmRSS"), "descriptors": slot.descriptors()}
                 for slot in self.fleet.slots if slot.role == "witness"}
 
     def note_reasons(self, documents):

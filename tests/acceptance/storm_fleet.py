@@ -1,7 +1,6 @@
 """The fleet of storm.py: nodes with keys, and what is done to them."""
-import concurrent.futures
+import dataclasses
 import glob
-import json
 import os
 import re
 import signal
@@ -10,11 +9,13 @@ import sys
 import threading
 import time
 
-from fleet import ROOT, wait
-
-sys.path.insert(0, os.path.join(ROOT, "bench"))
-import network as networks  # noqa: E402
-from cluster import liar_program, program  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from nodes import namespaces as networks  # noqa: E402
+from nodes.keys import cluster_key, ticket  # noqa: E402
+from nodes.namespaces import Place  # noqa: E402
+from nodes.node import Node  # noqa: E402
+from nodes.program import Failure, liar_program, program, run  # noqa: E402
+from nodes.watch import asking, wait  # noqa: E402
 
 WITNESSES = 4  # are never ended
 SPARE_PLACES = 2  # for those who join beyond the first ones
@@ -34,14 +35,7 @@ table inet storm {{
 """
 REPORT = re.compile(r"AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|check failed|"
                     r"terminate called|assertion", re.I)
-asking = concurrent.futures.ThreadPoolExecutor(32)
 
-
-def all_lies():
-    """The names that the program knows, from the error that lists them."""
-    found = subprocess.run([program(), "simulate", "--sim.lie=?"], capture_output=True, text=True)
-    names = found.stderr.split("one of")[-1].replace(",", " ").replace(".", " . ").split()
-    return [name for name in names if name not in ("none", "or", "and", ".")]
 
 
 class Slot:
@@ -49,19 +43,18 @@ class Slot:
 
     def __init__(self, index, role):
         self.index, self.role = index, role  # witness, ordinary or liar
-        self.name = None
-        self.process, self.addresses = None, None
+        self.name, self.node, self.former = None, None, None  # the former node is one that has ended
         self.state = "free"  # free up killed stopped cut thin ending revoked
         self.until, self.event = None, None  # of what is done to it
         self.calm_since = time.monotonic()  # nothing was done to it since
         self.calm_turn = 0  # the same in turns of the storm
 
-    def is_asked(self):
-        return self.state in ("up", "thin") and self.addresses is not None
+    @property
+    def process(self):
+        return self.node.process if self.node else None
 
-    def memory_kib(self):
-        with open(f"/proc/{self.process.pid}/status") as stream:
-            return int(re.search(r"VmRSS:\s+(\d+)", stream.read()).group(1))
+    def is_asked(self):
+        return self.state in ("up", "thin") and self.node.addresses
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
@@ -76,8 +69,7 @@ class Fleet:
         self.wrong_ends, self.lost = [], []
         self.back_s, self.leave_s, self.out_s = [], [], []
         self.threads = []
-        self.key = self.path("cluster.key")
-        networks.run(program(), "keygen", "cluster", "--out", self.key)
+        self.key = cluster_key(folder)
         roles = ["witness"] * WITNESSES + ["ordinary"] * (options.nodes - WITNESSES - 1)
         roles += ["ordinary" if options.calm else "liar"] + ["ordinary"] * SPARE_PLACES
         self.slots = [Slot(index, role) for index, role in enumerate(roles)]
@@ -85,11 +77,11 @@ class Fleet:
     def __enter__(self):
         try:
             self.start(self.slots[0], "founder")
-            self.await_ready(self.slots[0])
+            self.slots[0].node.await_ready()
             for slot in self.slots[1:self.options.nodes]:
                 self.start(slot, "founder")
             for slot in self.slots[1:self.options.nodes]:
-                self.await_ready(slot)
+                slot.node.await_ready()
         except BaseException:
             self.__exit__()
             raise
@@ -97,9 +89,8 @@ class Fleet:
 
     def __exit__(self, *_):
         for slot in self.slots:
-            if slot.process and slot.process.poll() is None:
-                slot.process.kill()
-                slot.process.wait()
+            if slot.node:
+                slot.node.kill()
         for thread in self.threads:
             thread.join()
 
@@ -108,10 +99,7 @@ class Fleet:
 
     # ---- processes
 
-    def prefix(self, slot):
-        return self.network.prefix(slot.index) if self.network else []
-
-    def settings(self, slot):
+    def settings(self):
         options = self.options
         data = ["--data.source=digits"]
         if options.data:
@@ -125,58 +113,38 @@ class Fleet:
 
     def start(self, slot, who):
         """`who`: "again" the node that was there, a "new" one, or a "founder" of the first model."""
-        if who != "again":
+        if who == "again":
+            slot.node = slot.node or slot.former
+            slot.node.start()
+        else:
             slot.name = f"node-{self.names}"
             self.names += 1
-            joins = [f"--join={self.slots[k].addresses['control']}" for k in range(WITNESSES)
-                     if self.slots[k].addresses and self.slots[k].index != slot.index]
+            joins = [other.node.addresses["control"] for other in self.slots[:WITNESSES]
+                     if other.node and other.node.addresses and other is not slot]
             # Of the first node nobody is there to be joined.
-            networks.run(program(), "invite", slot.name, "--cluster-key", self.key, "--ticket-file",
-                         self.path(f"{slot.name}.ticket"), *(joins or ["--join=127.0.0.1:9"]))
-        host = self.network.address(slot.index) if self.network else "127.0.0.1"
-        kept = slot.addresses if who == "again" and slot.addresses else {}
-        is_liar = slot.role == "liar"
-        lies = {"LIES": self.options.lies, "LIE_SECONDS": str(self.options.lie_seconds)}
-        command = [liar_program()] if is_liar else [program(), "run"]
-        reader, writer = os.pipe()
-        with open(self.path(f"{slot.name}.log"), "ab") as log:
-            slot.process = subprocess.Popen(
-                [*self.prefix(slot), *command, "--ticket-file", self.path(f"{slot.name}.ticket"),
-                 f"--node.data-dir={self.path(slot.name)}", f"--ready-file=/dev/fd/{writer}",
-                 f"--listen.control={kept.get('control', host + ':0')}",
-                 f"--listen.http={kept.get('http', '127.0.0.1:0')}",
-                 *([f"--cluster.expect={self.options.nodes}"] if who == "founder" else []),
-                 *self.settings(slot)],
-                pass_fds=[writer], stdout=log, stderr=log, cwd=ROOT,
-                env={**os.environ, **(lies if is_liar else {})})
-        os.close(writer)
-        slot.ready, slot.addresses, slot.state = os.fdopen(reader), None, "up"
-        slot.calm_since = time.monotonic()
-
-    def await_ready(self, slot):
-        with slot.ready as pipe:
-            line = pipe.readline()
-        if not line:
-            raise RuntimeError(f"{slot.name} does not start: {self.log(slot.name)[-300:]}")
-        slot.addresses = json.loads(line)
-
-    def log(self, name):
-        with open(self.path(f"{name}.log"), errors="replace") as stream:
-            return stream.read()
+            path = ticket(self.key, slot.name, self.path(f"{slot.name}.ticket"), joins or ["127.0.0.1:9"])
+            how = {} if slot.role != "liar" else {"command": [liar_program()], "environment": {
+                "LIES": self.options.lies, "LIE_SECONDS": str(self.options.lie_seconds)}}
+            slot.node = Node(
+                slot.name, f"--ticket-file={path}", f"--node.data-dir={self.path(slot.name)}", *self.settings(),
+                *([f"--cluster.expect={self.options.nodes}"] if who == "founder" else []),
+                log=self.path(f"{slot.name}.log"), **how,
+                place=dataclasses.replace(self.network.place(slot.index), port=0) if self.network else Place())
+        slot.state, slot.calm_since = "up", time.monotonic()
 
     def start_in_background(self, slot, who):
         """And measures how long it takes to a round beyond those of the others."""
         begun, goal = time.monotonic(), self.round()
         self.start(slot, who)
-        process = slot.process
+        node, process = slot.node, slot.process
 
         def watch():
             try:
-                self.await_ready(slot)
-            except RuntimeError as error:
+                node.await_ready()
+            except Failure as error:
                 return slot.process is not process or slot.state != "up" or self.lost.append(str(error))
             found = wait(lambda: slot.process is not process or slot.state != "up" or
-                         self.round_of(slot) > goal, BACK_S, 0.2)
+                         node.round() > goal, BACK_S, 0.2)
             if found is None:
                 self.lost.append(f"{slot.name} is not beyond round {goal} after {BACK_S} s")
             elif slot.process is process and slot.state == "up":
@@ -188,7 +156,7 @@ class Fleet:
     def is_wrong(self, slot, wanted):
         code = slot.process.returncode
         if code not in wanted:
-            self.wrong_ends.append(f"{slot.name}: exit code {code}, {self.log(slot.name)[-300:]}")
+            self.wrong_ends.append(f"{slot.name}: exit code {code}, {slot.node.last_words()}")
 
     def look_after(self, storm):
         """Of those that end, and those that ended although nobody asked."""
@@ -198,10 +166,10 @@ class Fleet:
             if slot.state == "ending":
                 self.leave_s.append(round(time.monotonic() - slot.told, 2))
                 self.is_wrong(slot, {0})
-                slot.state, slot.process = "free", None
+                slot.state, slot.former, slot.node = "free", slot.node, None
             elif slot.state not in ("free", "killed"):
                 self.is_wrong(slot, set())
-                slot.state, slot.process = "free", None
+                slot.state, slot.former, slot.node = "free", slot.node, None
 
     def tell_end(self, slot):
         slot.state, slot.told = "ending", time.monotonic()
@@ -215,27 +183,15 @@ class Fleet:
             slot.process.wait(60)
         except subprocess.TimeoutExpired:
             self.wrong_ends.append(f"{slot.name} does not end")
-            slot.process.kill()
-            slot.process.wait()
+            slot.node.kill()
         self.look_after(None)
 
     # ---- questions
 
-    def get(self, slot, resource):
-        """The document, or None when it does not answer."""
-        if not slot.addresses:
-            return None
-        path = self.network.path(slot.index) if self.network else ""
-        return networks.document(path, slot.addresses["http"], resource)
-
     def ask_all(self, resource, slots=None):
         slots = [slot for slot in slots or self.slots if slot.is_asked()]
-        answers = list(asking.map(lambda slot: self.get(slot, resource), slots))
+        answers = list(asking.map(lambda slot: slot.node.look(resource), slots))
         return {slot: answer for slot, answer in zip(slots, answers) if answer}
-
-    def round_of(self, slot):
-        document = self.get(slot, "/v1/status")
-        return document["run"]["round"] if document else 0
 
     def round(self):
         """The furthest of the witnesses."""
@@ -299,8 +255,7 @@ class Fleet:
 
     def begin_kill(self, slot):
         slot.state = "killed"  # before it ends, for those who watch its start
-        slot.process.kill()
-        slot.process.wait()
+        slot.node.kill()
 
     def end_kill(self, slot):
         self.start_in_background(slot, "again")
@@ -320,11 +275,11 @@ class Fleet:
         self.turn(slot, "up")
 
     def begin_cut(self, slot, output='oifname "eth0" drop'):
-        networks.run(*self.prefix(slot), "nft", "-f", "-", text=CUT.format(output=output))
+        networks.run(*self.network.prefix(slot.index), "nft", "-f", "-", text=CUT.format(output=output))
         self.turn(slot, "cut")
 
     def end_cut(self, slot):
-        networks.run(*self.prefix(slot), "nft", "delete", "table", "inet", "storm")
+        networks.run(*self.network.prefix(slot.index), "nft", "delete", "table", "inet", "storm")
         self.turn(slot, "up")
 
     def begin_deafen(self, slot):
@@ -353,18 +308,15 @@ class Fleet:
 
     def end_leave(self, slot):
         self.await_end(slot)
-        slot.addresses = None
         self.start_in_background(slot, "new")
 
     def begin_join(self, slot):
-        slot.addresses = None
         self.start_in_background(slot, "new")
 
     def begin_revoke(self, slot):
         name, begun = slot.name, time.monotonic()
         teller = next(witness for witness in self.slots if witness.is_asked())
-        networks.run(*self.prefix(teller), program(), "revoke", name, "--cluster-key", self.key, "--api",
-                     f"http://{teller.addresses['http']}")
+        run(*teller.node.place.prefix, program(), "revoke", name, "--cluster-key", self.key, "--api", teller.node.url)
         self.revoked[name] = begun
         slot.state = "revoked"
 

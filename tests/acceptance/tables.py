@@ -8,17 +8,19 @@ name exactly the columns to leave out that tell rows apart and nothing else; `up
 same. Of the files that nobody can learn from, it must say the line and the mistake. The exit code
 is 1 when something was not said. bench/tables.py asks how well the tables are learned.
 """
+import functools
 import os
-import subprocess
 import sys
 import tempfile
 
 import foreign_tables
 import messy_tables
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from nodes import watch  # noqa: E402
+from nodes.program import starling  # noqa: E402
+
 MAKERS = {**messy_tables.MAKERS, **foreign_tables.MAKERS}
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PROGRAM = os.environ.get("STARLING") or os.path.join(ROOT, "build", "release", "daemon", "starling")
 # Columns that may be of use for all the program knows: it says what they are.
 SAID = {"titanic": ["PassengerId"]}
 BROKEN = {  # a file, and what must be said of it
@@ -42,19 +44,17 @@ BROKEN = {  # a file, and what must be said of it
     "one-word": ("size,price\n" + "".join(f"{i},{3 * i}\n" for i in range(99)) + "b1g,5\n",
                  "line 101 holds \"b1g\""),
 }
-failures = []
+report = functools.partial(watch.report, fault="MISS ")
 
 
-def report(name, figure, good):
-    print(f"{'ok  ' if good else 'MISS'}  {name}: {figure}", flush=True)
-    if not good:
-        failures.append(name)
+def said_by(*words):
+    """The exit code of a command, and all that it said."""
+    done = starling(*words, expect=None)
+    return done.returncode, done.stdout + done.stderr
 
 
 def look(path, *arguments):
-    done = subprocess.run([PROGRAM, "data", str(path), *arguments], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False)
-    return done.returncode, done.stdout
+    return said_by("data", path, *arguments)
 
 
 def check_table(table):
@@ -79,14 +79,12 @@ def check_table(table):
 def check_up(table):
     """Whoever trains without having looked is told the same."""
     ignore = [f"--data.ignore={','.join(table.ignore)}"] if table.ignore else []
-    done = subprocess.run(
-        [PROGRAM, "up", "-n", "2", "--data.source=csv", f"--data.path={table.train}", *ignore,
-         f"--data.target={table.target}", *table.keys, "--stop.rounds=1", "--optim.learning-rate=0.01",
-         "--listen.http=127.0.0.1:0", f"--output={table.train}.safetensors"],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    unsaid = [words for words in table.says if words not in done.stdout]
+    code, text = said_by("up", "-n", "2", "--data.source=csv", f"--data.path={table.train}", *ignore,
+                         f"--data.target={table.target}", *table.keys, "--stop.rounds=1", "--optim.learning-rate=0.01",
+                         "--listen.http=127.0.0.1:0", f"--output={table.train}.safetensors")
+    unsaid = [words for words in table.says if words not in text]
     report(f"{table.name}, up", f"not said: {unsaid}" if unsaid else "said too",
-           done.returncode == 0 and not unsaid)
+           code == 0 and not unsaid)
 
 
 def check_broken(folder, name, content, words):
@@ -112,7 +110,7 @@ def main():
                 table = MAKERS[name](folder)
                 check_table(table)
                 check_up(table)
-    return 1 if failures else 0
+    return 1 if watch.failures else 0
 
 
 if __name__ == "__main__":

@@ -15,12 +15,13 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from live_node import LiveNode, eventually  # noqa: E402
+from nodes import program  # noqa: E402
+from nodes.fleet import Fleet  # noqa: E402
+from nodes.watch import asking, eventually  # noqa: E402
 
 import numpy  # noqa: E402
 
@@ -87,21 +88,8 @@ class Watch:
 
 def spread_of_model(node):
     """How far apart the numbers of the node's model are."""
-    with urllib.request.urlopen(node.url + "/v1/model", timeout=60) as answer:
-        data = answer.read()
-    head = int.from_bytes(data[:8], "little")
-    numbers = numpy.frombuffer(data, "<f4", offset=8 + head)
+    numbers = numpy.frombuffer(node.model(), "<f4")
     return float(numbers.max() - numbers.min())
-
-
-def start_nodes(program, folder):
-    nodes = []
-    for k in range(NODES):
-        join = [f"--join={nodes[0].addresses['control']}"] if nodes else []
-        nodes.append(LiveNode(program, f"node-{k}", "--model.kind=external", "--topology.kind=ring",
-                              f"--trainer.socket={folder}/{k}.sock", "--optim.algorithm=dpsgd",
-                              f"--cluster.expect={NODES}", *join))
-    return nodes
 
 
 def main():
@@ -112,34 +100,30 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    folder = tempfile.TemporaryDirectory(prefix="starling-trainer-")
-    nodes = start_nodes(options.program, folder.name)
+    program.use(options.program)
     trainers = []
-    try:
-        begin = [threading.Thread(target=lambda k=k: trainers.append(
-            (k, Trainer(f"{folder.name}/{k}.sock", k, options.numbers)))) for k in range(NODES)]
-        for thread in begin:
-            thread.start()
-        for thread in begin:
-            thread.join()
-        trainers = [trainer for _, trainer in sorted(trainers, key=lambda pair: pair[0])]
-        for node in nodes:
-            eventually(lambda node=node: node.get("/v1/status")["run"]["round"] > 5, "rounds go on")
-        watch, attach_s, torn = Watch(nodes[1]), [], 0
-        for kill in range(options.kills):
-            time.sleep(chance.uniform(0, 0.4))
-            trainers[0].kill()
-            trainers[0] = Trainer(f"{folder.name}/0.sock", 0, options.numbers)
-            attach_s.append(trainers[0].attach_s)
-            torn += trainers[0].spread > 1e-5
-            if kill % 10 == 9:
-                torn += sum(spread_of_model(node) > 1e-5 for node in nodes)
-        watch.stop()
-    finally:
-        for trainer in trainers:
-            trainer.kill()
-        for node in nodes:
-            node.kill()
+    with tempfile.TemporaryDirectory(prefix="starling-trainer-") as folder, Fleet(range(NODES), [
+            "--model.kind=external", "--topology.kind=ring", "--optim.algorithm=dpsgd",
+            f"--cluster.expect={NODES}", f"--trainer.socket={folder}/{{node}}.sock"]) as fleet:
+        try:
+            def begin(k):
+                return Trainer(f"{folder}/{k}.sock", k, options.numbers)
+            trainers = list(asking.map(begin, range(NODES)))
+            for node in fleet.nodes:
+                eventually(lambda node=node: node.round() > 5, "rounds go on")
+            watch, attach_s, torn = Watch(fleet.nodes[1]), [], 0
+            for kill in range(options.kills):
+                time.sleep(chance.uniform(0, 0.4))
+                trainers[0].kill()
+                trainers[0] = begin(0)
+                attach_s.append(trainers[0].attach_s)
+                torn += trainers[0].spread > 1e-5
+                if kill % 10 == 9:
+                    torn += sum(spread_of_model(node) > 1e-5 for node in fleet.nodes)
+            watch.stop()
+        finally:
+            for trainer in trainers:
+                trainer.kill()
     attach_s.sort()
     late = sum(seconds > REATTACH_S_LIMIT for seconds in attach_s)
     print(f"{options.kills} kills (seed {options.seed}): {torn} torn models; attached again after "

@@ -8,18 +8,18 @@ Exit code 77, and a word, where there is no python3-numpy.
 import json
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import unittest
-import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "clients" / "python")]
 from fake_daemon import SKIPPED  # noqa: E402
-from live_node import DEADLINE_S, LiveNode, eventually  # noqa: E402
+from nodes import program  # noqa: E402
+from nodes.node import Node  # noqa: E402
+from nodes.watch import DEADLINE_S, eventually  # noqa: E402
 
 try:
     import numpy
@@ -34,22 +34,13 @@ except ImportError:
 
 import starling  # noqa: E402
 
-PROGRAM = sys.argv[1]
+program.use(sys.argv[1])
 # Each node's own loss is c/2 |w - target|^2; the sum of both is smallest at MINIMUM, and plain steps
 # of local SGD meet elsewhere.
 TARGETS = ([1.0, 5.0], [3.0, -1.0])
 CURVATURES = (1.0, 3.0)
 MINIMUM = [2.5, 0.5]
 RATE = 0.1
-
-
-class Node(LiveNode):
-    """A node that waits for a trainer, with its data in a folder."""
-
-    def __init__(self, name, folder, *arguments):
-        self.socket = str(Path(folder) / name / "trainer.sock")
-        super().__init__(PROGRAM, name, "--model.kind=external", "--model.precision=f64",
-                         f"--node.data-dir={Path(folder) / name}", *arguments)
 
 
 class Memory:
@@ -115,9 +106,11 @@ class LiveTest(unittest.TestCase):
         self.folder = folder.name
 
     def node(self, name, *arguments):
-        node = Node(name, self.folder, *arguments)
+        """One that waits for a trainer, with its data in a folder."""
+        node = Node(name, "--model.kind=external", "--model.precision=f64",
+                    f"--node.data-dir={Path(self.folder) / name}", *arguments)
         self.addCleanup(node.kill)
-        return node
+        return node.await_ready()
 
     def socket(self, name):
         return str(Path(self.folder) / name / "trainer.sock")
@@ -314,9 +307,7 @@ class Loops(LiveTest):
 
     def types_in_model(self, node):
         """Of the tensors in the file of the node's model, by name."""
-        with urllib.request.urlopen(f"http://{node.addresses['http']}/v1/model",
-                                    timeout=DEADLINE_S) as answer:
-            text = answer.read()
+        text = node.data("/v1/model")
         header = json.loads(text[8:8 + int.from_bytes(text[:8], "little")])
         return {name: row["dtype"] for name, row in header.items() if name != "__metadata__"}
 

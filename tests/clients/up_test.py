@@ -15,7 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
-from live_node import DEADLINE_S, SKIPPED  # noqa: E402
+from nodes.watch import DEADLINE_S, SKIPPED  # noqa: E402
 
 if importlib.util.find_spec("numpy") is None:
     print("skipped: python3-numpy is not installed")

@@ -13,7 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
-from live_node import SKIPPED, LiveNode, eventually  # noqa: E402
+from nodes import program  # noqa: E402
+from nodes.node import Node  # noqa: E402
+from nodes.watch import SKIPPED, eventually  # noqa: E402
 
 try:
     import yaml
@@ -113,13 +115,14 @@ def probe(container, which, node):
 def check_probes(container):
     probes = [name for name in container if name.endswith("Probe")]
     assert len(probes) == 3
-    node = LiveNode(PROGRAM, "starling-0", *SMALL)
+    program.use(PROGRAM)
+    node = Node("starling-0", *SMALL)
     try:
+        node.await_ready()
         for name in probes:
             eventually(lambda: probe(container, name, node), name)
     finally:
-        node.process.terminate()
-        node.process.wait(60)
+        node.stop()
     for name in probes:
         assert not probe(container, name, node), f"{name} holds without a node"
 

@@ -21,7 +21,7 @@ import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from live_node import DEADLINE_S, SKIPPED, eventually  # noqa: E402
+from nodes.watch import DEADLINE_S, SKIPPED, eventually  # noqa: E402
 
 NODES = 8
 HERE = Path(__file__).resolve().parent

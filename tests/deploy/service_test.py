@@ -6,35 +6,30 @@
 The node says that it is ready once its ports are open, feeds the watchdog while its loop turns and
 not while it stands still, says what it does, and says that it stops before it ends.
 """
-import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
-import urllib.request
 from pathlib import Path
 
-PROGRAM = sys.argv[1]
-DEADLINE_S = 60
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from nodes import program  # noqa: E402
+from nodes.node import Node  # noqa: E402
+from nodes.watch import DEADLINE_S  # noqa: E402
+
+program.use(sys.argv[1])
 LIMIT_S = 2  # of the watchdog
+SMALL = ["--data.samples=500", "--model.kind=softmax", "--stop.rounds=1000000000"]
 
 
 class Supervisor:
     def __init__(self, folder):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(f"{folder}/notify")
-        ready_file = Path(folder) / "ready"
-        environment = {**os.environ, "NOTIFY_SOCKET": f"{folder}/notify",
-                       "WATCHDOG_USEC": str(LIMIT_S * 1_000_000)}
-        environment.pop("WATCHDOG_PID", None)
-        self.process = subprocess.Popen(
-            [PROGRAM, "run", "--listen.control=127.0.0.1:0",
-             "--listen.http=127.0.0.1:0", "--data.samples=500", "--model.kind=softmax",
-             "--stop.rounds=1000000000", "--node.log=warning", f"--ready-file={ready_file}"],
-            env=environment)
-        self.ready_file = ready_file
+        os.environ.pop("WATCHDOG_PID", None)
+        self.node = Node("node", *SMALL, environment={
+            "NOTIFY_SOCKET": f"{folder}/notify", "WATCHDOG_USEC": str(LIMIT_S * 1_000_000)})
 
     def hear(self, timeout_s):
         """The next datagram, or None."""
@@ -58,26 +53,25 @@ def main():
         try:
             heard = supervisor.hear_until("READY=1")
             assert heard == ["STATUS=reads its data", "READY=1"], heard
-            http = json.loads(supervisor.ready_file.read_text())["http"]
-            urllib.request.urlopen(f"http://{http}/v1/status", timeout=DEADLINE_S).close()
+            supervisor.node.await_ready().get("/v1/status")
             for _ in range(3):
                 supervisor.hear_until("WATCHDOG=1")
             assert "training, round" in supervisor.hear_until("STATUS=")[-1]
             # A process that does not run feeds nobody.
-            supervisor.process.send_signal(signal.SIGSTOP)
+            supervisor.node.signal(signal.SIGSTOP)
             while supervisor.hear(0) is not None:
                 pass
-            os.waitid(os.P_PID, supervisor.process.pid, os.WSTOPPED)
+            os.waitid(os.P_PID, supervisor.node.process.pid, os.WSTOPPED)
             while supervisor.hear(0) is not None:
                 pass
             assert supervisor.hear(LIMIT_S) is None
-            supervisor.process.send_signal(signal.SIGCONT)
+            supervisor.node.signal(signal.SIGCONT)
             supervisor.hear_until("WATCHDOG=1")
-            supervisor.process.terminate()
+            supervisor.node.signal(signal.SIGTERM)
             supervisor.hear_until("STOPPING=1")
-            assert supervisor.process.wait(DEADLINE_S) == 0
+            assert supervisor.node.process.wait(DEADLINE_S) == 0
         finally:
-            supervisor.process.kill()
+            supervisor.node.kill()
 
 
 main()

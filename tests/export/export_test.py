@@ -20,7 +20,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from live_node import DEADLINE_S, LiveNode  # noqa: E402
+from nodes import program  # noqa: E402
+from nodes.fleet import Fleet  # noqa: E402
+from nodes.watch import DEADLINE_S  # noqa: E402
 
 ROUNDS = 60
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300", "--cluster.expect=2",
@@ -223,23 +225,17 @@ def names_are_no_paths_and_gaps_are_said(folder):
 
 
 def main():
-    nodes = []
-    try:
-        nodes.append(LiveNode(PROGRAM, "node-0", *SMALL))
-        nodes.append(LiveNode(PROGRAM, "node-1", *SMALL, f"--join={nodes[0].addresses['control']}"))
+    program.use(PROGRAM)
+    with Fleet(range(2), SMALL) as fleet, tempfile.TemporaryDirectory() as name:
+        nodes, folder = fleet.nodes, Path(name)
         for node in nodes:
             node.wait_for("finished")
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            csv_is_the_series(nodes[0])
-            csv_of_events_is_the_log(nodes[0])
-            jsonl_is_both_of_all(nodes, folder)
-            tensorboard_has_the_curves(nodes, folder)
-            mistakes_are_said_in_a_line(nodes[0], folder)
-            names_are_no_paths_and_gaps_are_said(folder)
-    finally:
-        for node in nodes:
-            node.kill()
+        csv_is_the_series(nodes[0])
+        csv_of_events_is_the_log(nodes[0])
+        jsonl_is_both_of_all(nodes, folder)
+        tensorboard_has_the_curves(nodes, folder)
+        mistakes_are_said_in_a_line(nodes[0], folder)
+        names_are_no_paths_and_gaps_are_said(folder)
 
 
 if __name__ == "__main__":

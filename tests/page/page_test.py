@@ -7,13 +7,16 @@ Starts three nodes and a headless Chromium, waits until the page shows what the 
 by keyboard and pointer, pauses one node, kills another, and ends the node that it is of. Exit code 77, and a word, where there is no
 Chromium; nothing installs one.
 """
+import contextlib
 import sys
 import time
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parent.parent)]
 from browser import Browser, chromium  # noqa: E402
-from live_node import SKIPPED, LiveNode, eventually  # noqa: E402
+from nodes import program  # noqa: E402
+from nodes.fleet import Fleet  # noqa: E402
+from nodes.watch import SKIPPED, eventually  # noqa: E402
 
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300",
          "--model.kind=softmax", "--topology.kind=ring", "--eval.every=5", "--stop.rounds=1000000"]
@@ -121,7 +124,7 @@ def shows_pauses_and_deaths(browser, nodes):
     nodes[0].post("/v1/resume")
     browser.wait_for(f"{text('#state.is-training')} === 'training'")
     nodes[1].kill()
-    eventually(lambda: nodes[0].state_of_member("node-1") == "dead", "node-1 is found dead")
+    eventually(lambda: nodes[0].members()["node-1"]["state"] == "dead", "node-1 is found dead")
     told = time.monotonic()
     browser.wait_for(f"{state_of('node-1')} === 'dead'")
     browser.wait_for(f"{text('#sentence')}.startsWith('1 of 3 nodes died ')")
@@ -242,12 +245,9 @@ def main():
     if not browser_program:
         print("skipped: there is no Chromium here")
         return SKIPPED
-    nodes, browser = [], None
-    try:
-        nodes.append(LiveNode(sys.argv[1], "node-0", *SMALL))
-        join = f"--cluster.join={nodes[0].addresses['control']}"
-        nodes += [LiveNode(sys.argv[1], f"node-{k}", *SMALL, join) for k in (1, 2)]
-        browser = Browser(browser_program)
+    program.use(sys.argv[1])
+    with Fleet(range(3), SMALL) as fleet, contextlib.closing(Browser(browser_program)) as browser:
+        nodes = fleet.nodes
         browser.resize(1280, 900)
         has_the_theme_of_the_system_at_once(browser, nodes[0])
         browser.requests.clear()
@@ -269,11 +269,6 @@ def main():
         asks_once_a_period(browser, nodes[0])
         says_when_its_node_is_silent(browser, nodes[0])
         return 0
-    finally:
-        if browser:
-            browser.close()
-        for node in nodes:
-            node.kill()
 
 
 if __name__ == "__main__":

@@ -8,11 +8,9 @@ every resource of the document, and validates each answer by JSON Schema (2020-1
 OpenAPI 3.1). No object has fields that the document does not know, and what the document knows is seen.
 Exit code 77, and a word, where there is no python3-jsonschema.
 """
-import http.client
 import json
 import re
 import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -24,7 +22,9 @@ except ImportError:
     sys.exit(77)
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from live_node import LiveNode, eventually  # noqa: E402
+from nodes import program  # noqa: E402
+from nodes.node import Node  # noqa: E402
+from nodes.watch import eventually  # noqa: E402
 
 METHODS = ("get", "post")
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300", "--model.kind=softmax",
@@ -40,18 +40,14 @@ RARE = {"Evaluation.rmse", "Point.rmse", "Run.distance_to_optimum", "Point.dista
 GOAL = ("--stop.rounds=100000000",)  # which is agreed, and never reached
 
 
-class Node(LiveNode):
-    def __init__(self, program, name, *arguments):
-        super().__init__(program, name, *SMALL, *arguments)
+class Small(Node):
+    def __init__(self, name, *arguments):
+        super().__init__(name, *SMALL, *arguments)
+        self.await_ready()
 
     def ask(self, method, target, body=None, **fields):
-        connection = http.client.HTTPConnection(self.addresses["http"], timeout=30)
-        headers = {name.replace("_", "-"): value for name, value in fields.items()}
-        connection.request(method.upper(), target, body, headers)
-        answer = connection.getresponse()
-        kind = answer.headers.get_content_type()
-        # A stream of events has no end.
-        return answer.status, kind, b"" if kind == "text/event-stream" else answer.read(), answer.headers
+        answer = self.fetch(target, method.upper(), body, **fields)
+        return answer.status, answer.headers.get_content_type(), answer.data, answer.headers
 
 
 def ends_of(value):
@@ -143,12 +139,12 @@ class Document:
                 yield f"{name}.{key}"
 
 
-def document_of(node, repository, program):
+def document_of(node, repository):
     status, kind, body, _ = node.ask("GET", "/openapi.json")
     assert (status, kind) == (200, "application/json"), (status, kind)
     document = Document(json.loads(body))
     document.check_itself()
-    version = subprocess.run([program, "version"], capture_output=True, text=True, check=True).stdout
+    version = program.starling("version").stdout
     assert document.content["info"]["version"] in version, version
     source = (repository / "daemon/rest/api.cpp").read_text()
     routes = {(path, method.lower()) for path, method in
@@ -175,11 +171,11 @@ def refuses(document, node):
             assert document.check(node, "post", path, answer) == expected, (path, answer[:3])
 
 
-def predicts(document, program, folder, nodes):
+def predicts(document, folder, nodes):
     table = Path(folder) / "table.csv"
     rows = "".join(f"{k % 7},{'ab'[k % 2]},{'yes' if k % 13 == 3 else 'no'}\n" for k in range(400))
     table.write_text("age,job,y\n" + rows)
-    node = Node(program, "table", "--data.source=csv", f"--data.path={table}", "--data.target=y")
+    node = Small("table", "--data.source=csv", f"--data.path={table}", "--data.target=y")
     nodes.append(node)
     node.wait_for("training")
     body = json.dumps({"rows": [{"age": 5, "job": "a"}, {"age": None, "job": "new"}]})
@@ -199,12 +195,12 @@ os._exit(1)
 """
 
 
-def trains_outside(document, program, repository, folder, nodes):
+def trains_outside(document, repository, folder, nodes):
     """A node whose model is a trainer's, and that loses the trainer."""
     script, go = Path(folder) / "train.py", Path(folder) / "go"
     script.write_text(TRAINER)
     command = (f"GO={go} PYTHONPATH={repository / 'clients/python'} {sys.executable} {script}")
-    node = Node(program, "outside", f"--trainer={command}", f"--trainer.socket={folder}/trainer.sock",
+    node = Small("outside", f"--trainer={command}", f"--trainer.socket={folder}/trainer.sock",
                 "--optim.algorithm=dpsgd")
     nodes.append(node)
     node.wait_for("training")
@@ -217,10 +213,10 @@ def trains_outside(document, program, repository, folder, nodes):
     document.ask_all(node)
 
 
-def saves(document, program, folder, nodes):
+def saves(document, folder, nodes):
     """A node that keeps checkpoints, alone and for the fleet, until its disk fails."""
     state = Path(folder) / "state"
-    node = Node(program, "saving", f"--node.data-dir={state}", "--checkpoint.every=0.1s")
+    node = Small("saving", f"--node.data-dir={state}", "--checkpoint.every=0.1s")
     nodes.append(node)
     node.wait_for("training")
     answer = node.ask("post", "/v1/checkpoint", '{"fleet": true}', Content_Type="application/json")
@@ -233,9 +229,9 @@ def saves(document, program, folder, nodes):
     document.ask_all(node)
 
 
-def every_state(program, document, first, nodes):
+def every_state(document, first, nodes):
     def start(name, *arguments):
-        nodes.append(Node(program, name, *arguments))
+        nodes.append(Small(name, *arguments))
         return nodes[-1]
 
     def ask_last(node):
@@ -276,14 +272,14 @@ def every_state(program, document, first, nodes):
         document.check(first, "get", path, first.ask("get", path))
     try:
         document.ask_all(first)
-    except (ConnectionError, http.client.HTTPException):
+    except ConnectionError:
         pass  # it has left meanwhile
 
 
-def has_keys(document, program, folder, nodes):
+def has_keys(document, folder, nodes):
     """A relay with keys, and two nodes that nobody can dial."""
     def keygen(*arguments):
-        subprocess.run([program, "keygen", *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        program.starling("keygen", *arguments, cwd=folder)
 
     keygen("cluster")
     keyed = []
@@ -291,7 +287,7 @@ def has_keys(document, program, folder, nodes):
         keygen("node", "--name", name, "--group", "lab", "--out", name)
         seed = [f"--join={keyed[0].addresses['control']}", "--listen.advertise=none"] if keyed else []
         role = ["--node.role=relay"] if name == "keyed" else []
-        keyed.append(Node(program, name, f"--node.data-dir={folder}/{name}", "--cluster.id=keyed", *seed, *role))
+        keyed.append(Small(name, f"--node.data-dir={folder}/{name}", "--cluster.id=keyed", *seed, *role))
         nodes.append(keyed[-1])
     eventually(lambda: all("replaced" in json.loads(node.ask("get", "/v1/topology")[2]) for node in keyed),
                "two hidden members that would be neighbours")
@@ -301,18 +297,19 @@ def has_keys(document, program, folder, nodes):
 
 
 def main():
-    program, repository = sys.argv[1], Path(sys.argv[2])
-    nodes = [Node(program, "node-1", "--cluster.expect=2", *GOAL)]
+    program.use(sys.argv[1])
+    repository = Path(sys.argv[2])
+    nodes = [Small("node-1", "--cluster.expect=2", *GOAL)]
     # It is removed after the nodes, which write to it.
     kept = tempfile.TemporaryDirectory()
     folder = kept.name
     try:
-        document = document_of(nodes[0], repository, program)
-        every_state(program, document, nodes[0], nodes)
-        predicts(document, program, folder, nodes)
-        saves(document, program, folder, nodes)
-        has_keys(document, program, folder, nodes)
-        trains_outside(document, program, repository, folder, nodes)
+        document = document_of(nodes[0], repository)
+        every_state(document, nodes[0], nodes)
+        predicts(document, folder, nodes)
+        saves(document, folder, nodes)
+        has_keys(document, folder, nodes)
+        trains_outside(document, repository, folder, nodes)
         unseen = {field for field in document.fields() if field not in document.seen} - RARE
         unseen = {field for field in unseen if not field.startswith(("Rows.", "Address.", "Nothing."))}
         assert not unseen, f"never seen in an answer: {sorted(unseen)}"

@@ -11,28 +11,26 @@ give it. The pages of memory that hold a secret key have to be left out of core 
 import base64
 import hashlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from live_node import eventually  # noqa: E402
+from nodes import program  # noqa: E402
+from nodes.node import Node  # noqa: E402
+from nodes.watch import eventually  # noqa: E402
 
-PROGRAM = sys.argv[1]
+program.use(sys.argv[1])
 TOKEN = "a token of the test, 0123456789"
 SMALL = ["--data.samples=500", "--model.kind=softmax", "--cluster.preset=local",
-         "--stop.rounds=1000000000", "--listen.http=127.0.0.1:0",
-         "--node.log=debug"]
+         "--stop.rounds=1000000000", "--node.log=debug"]
 # They end a node, hold it up, or print a secret because that is what they are for.
 NOT_ASKED = ("run", "up", "stop", "leave", "pause", "invite")
 
 
 def run(*arguments, folder, expect=0):
-    ended = subprocess.run([PROGRAM, *arguments], cwd=folder, capture_output=True, timeout=120)
+    ended = subprocess.run([program.program(), *arguments], cwd=folder, capture_output=True, timeout=120)
     assert expect is None or ended.returncode == expect, f"{arguments}: {ended.stderr.decode()}"
     return ended.stdout + ended.stderr
 
@@ -64,42 +62,18 @@ def forms_of(seed):
     return forms
 
 
-class Node:
+class Guarded(Node):
+    """Told the token by its settings, and asked with it."""
+
     def __init__(self, name, folder, *arguments):
-        self.name, self.folder = name, folder
-        self.log = folder / f"{name}.log"
-        ready, tell = os.pipe()
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                [PROGRAM, "run", *SMALL, f"--http.token-file={folder}/token",
-                 f"--ready-file=/dev/fd/{tell}", *arguments],
-                pass_fds=[tell], stdout=log, stderr=log, cwd=folder)
-        os.close(tell)
-        with os.fdopen(ready) as pipe:
-            self.ready = pipe.readline()
-        assert self.ready, self.log.read_text()
-        self.addresses = json.loads(self.ready)
-        self.url = f"http://{self.addresses['http']}"
+        super().__init__(name, *SMALL, f"--http.token-file={folder}/token", *arguments, log=f"{folder}/{name}.log")
+        self.await_ready()
 
-    def get(self, resource, method="GET", token=True):
+    def answer(self, resource, method="GET", token=True):
+        """Its head and its body."""
         headers = {"Authorization": f"Bearer {TOKEN}"} if token else {}
-        request = urllib.request.Request(self.url + resource, method=method.upper(), headers=headers)
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return str(answer.headers).encode() + answer.read()
-        except urllib.error.HTTPError as error:
-            return str(error.headers).encode() + error.read()
-
-    def document(self, resource):
-        with urllib.request.urlopen(self.url + resource, timeout=30) as answer:
-            return json.load(answer)
-
-    def of_system(self, what):
-        return Path(f"/proc/{self.process.pid}/{what}").read_bytes()
-
-    def stop(self):
-        self.process.terminate()
-        return self.process.wait(60)
+        answer = self.fetch(resource, method.upper(), **headers)
+        return str(answer.headers).encode() + answer.data
 
 
 def start_all(folder):
@@ -107,7 +81,7 @@ def start_all(folder):
     (folder / "token").chmod(0o600)
     run("keygen", "cluster", folder=folder)
     run("keygen", "node", "--name", "kept", "--out", "kept", folder=folder)
-    first = Node("kept", folder, "--node.data-dir=kept", "--listen.control=127.0.0.1:0")
+    first = Guarded("kept", folder, f"--node.data-dir={folder}/kept")
     seed = f"{first.addresses['control']}#{first.addresses['key']}"
     nodes, seeds = [first], [in_line(folder / "cluster.key"), in_line(folder / "kept" / "key")]
     for name, option in (("told", "--join"), ("filed", "--ticket-file")):
@@ -115,8 +89,7 @@ def start_all(folder):
         run("invite", name, "--join", seed, "--ticket-file", ticket, folder=folder)
         seeds.append(in_line(ticket)[1:33])
         value = ticket.read_text() if option == "--join" else ticket
-        nodes.append(Node(name, folder, option, value, f"--node.data-dir={name}",
-                          "--listen.control=127.0.0.1:0"))
+        nodes.append(Guarded(name, folder, option, value, f"--node.data-dir={folder}/{name}"))
     assert all(len(seed) == 32 for seed in seeds)
     return nodes, seeds
 
@@ -126,13 +99,13 @@ def outputs(nodes, folder):
     commands = [line.split("\t")[0] for line in run("complete", "", folder=folder).decode().splitlines()[1:]]
     assert len(commands) > 20, commands
     for node in nodes:
-        yield "the ready file", node.ready.encode()
-        for path, methods in node.document("/openapi.json")["paths"].items():
+        yield "the ready file", json.dumps(node.addresses).encode()
+        for path, methods in node.get("/openapi.json")["paths"].items():
             for method in methods:
                 if path not in ("/v1/leave", "/v1/pause", "/v1/stop"):
                     for token in (True, False):
                         resource = path + ("?follow=0" if path == "/v1/events" else "")
-                        yield f"{method} {path}", node.get(resource, method, token)
+                        yield f"{method} {path}", node.answer(resource, method, token)
         for command in commands:
             if command in NOT_ASKED:
                 continue
@@ -210,7 +183,7 @@ def main():
         forms = {TOKEN.encode()}.union(*(forms_of(seed) for seed in seeds))
         try:
             def met():
-                counts = [node.get("/v1/members").count(b'"alive"') for node in nodes]
+                counts = [node.answer("/v1/members").count(b'"alive"') for node in nodes]
                 return counts == [3, 3, 3]
             eventually(met, "all meet")
             count = 0

@@ -6,13 +6,15 @@ Needs root, iproute2, nftables and util-linux.
 """
 
 import ctypes
-import http.client
 import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
+from dataclasses import dataclass
+
+from .watch import SKIPPED
 
 TOOLS = ("ip", "tc", "nft", "unshare", "nsenter")
 TOOLS_WITHOUT_LOSS = ("ip", "tc", "unshare", "nsenter")
@@ -23,8 +25,18 @@ BURST_S = 0.001  # of the rate may leave at once
 BURST_BYTES_LEAST = 2 * 1514
 QUEUE_S = 0.4  # of the rate may wait before a packet is dropped
 QUEUE_BYTES_LEAST = 1 << 20
+CONTROL_PORT = 7600  # of every node, each in its own namespace
 HOME = os.open("/proc/self/ns/net", os.O_RDONLY)
 libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a node lives: its address, what its command begins with, and its network namespace."""
+    host: str = "127.0.0.1"
+    port: int = 0
+    prefix: tuple = ()
+    namespace: str = ""
 
 
 def why_not(tools=TOOLS):
@@ -44,15 +56,23 @@ def is_inside():
 
 
 def run_inside():
-    """Runs this program again in namespaces of its own; its exit code."""
+    """Runs this program again in namespaces of its own, in which loopback is up; its exit code."""
     command = ["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child",
-               sys.executable, *sys.argv]
+               "sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, *sys.argv]
     process = subprocess.Popen(command, env={**os.environ, INSIDE: "1"})
     while True:
         try:
             return process.wait()
         except KeyboardInterrupt:
             pass  # the program inside was told too, and ends its children
+
+
+def run_inside_or_skip():
+    """The exit code of run_inside(), or that of a test that lacks something, and a word."""
+    if reason := why_not():
+        print(f"SKIPPED: {reason}")
+        return SKIPPED
+    return run_inside()
 
 
 def run(*words, text=None):
@@ -72,7 +92,6 @@ class Network:
         self.nodes, self.congestion = nodes, congestion
         os.makedirs("/run/netns", exist_ok=True)
         run("mount", "-t", "tmpfs", "none", "/run/netns")
-        run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", self.BRIDGE, "type", "bridge")
         run("ip", "link", "set", self.BRIDGE, "up")
         for k in range(nodes):
@@ -109,6 +128,9 @@ class Network:
     def prefix(self, k):
         """What a command begins with that runs on node k."""
         return ["nsenter", f"--net={self.path(k)}"]
+
+    def place(self, k):
+        return Place(self.address(k), CONTROL_PORT, tuple(self.prefix(k)), self.path(k))
 
     def limit(self, bits_per_s, nodes=None):
         """Both ends of the link of each of the nodes, or of all, carry this much."""
@@ -168,27 +190,12 @@ def set_namespace(path):
         os.close(descriptor)
 
 
-def document(path, address, resource):
-    """What a node at HOST:PORT answers, from within the namespace; None when it does not."""
-    host, port = address.rsplit(":", 1)
-    try:
-        connection = http.client.HTTPConnection(host, int(port), timeout=5)
-        connection.sock = connect(path, (host, int(port)))
-        connection.request("GET", resource)
-        reply = connection.getresponse()
-        answer = json.load(reply) if reply.status == 200 else None
-        connection.close()
-        return answer
-    except (OSError, ValueError, http.client.HTTPException):
-        return None
-
-
-def connect(path, address):
+def connect(path, address, timeout_s=5):
     """A connection from within the namespace, or from here where `path` is empty."""
     if not path:
-        return socket.create_connection(address, timeout=5)
+        return socket.create_connection(address, timeout_s)
     set_namespace(path)
     try:
-        return socket.create_connection(address, timeout=5)
+        return socket.create_connection(address, timeout_s)
     finally:
         enter(HOME)
