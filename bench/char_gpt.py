@@ -39,6 +39,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import markdown
 from cluster import PYTHON, ROOT, Failure, Starling, networks, peer_environment, program, why_no_torch
 
 NODES = 4
@@ -279,7 +280,7 @@ HEADINGS = ["link", "what", "loss held out", "MB sent a step and node", "seconds
 
 
 def table_of(options, found):
-    lines = [HEADINGS, ["---"] * len(HEADINGS)]
+    lines = []
     losses = {title: max(turns[-1]["losses"]) for titles in found.values()
               for title, turns in titles.items() if not turns[-1].get("is_short")}
     for link, titles in found.items():
@@ -287,7 +288,7 @@ def table_of(options, found):
         of_ddp = statistics.median(rates) if rates else None
         for title, turns in titles.items():
             lines.append(row_of(options, link, title, turns, of_ddp, losses))
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    return markdown.table(HEADINGS, lines)
 
 
 def contenders_of(options):

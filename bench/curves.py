@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import markdown
 from chart import Axis, Line, Panel, svg
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -247,12 +248,12 @@ def time_to_level(run):
 
 
 def straggler_table(with_one, without):
-    rows = [["", "without", "with", "error at the end"], ["---"] * 4]
+    rows = []
     for name in SCHEDULES:
         times = [time_to_level(without[name]), time_to_level(with_one[name])]
         error = short(rms(with_one[name]["trace"][-1]["nodes"][OTHERS]))
         rows.append([name, *("–" if t is None else f"{t:.2f} s" for t in times), error])
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return markdown.table(["", "without", "with", "error at the end"], rows)
 
 
 def straggler(simulate):

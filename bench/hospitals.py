@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import markdown
 from cluster import PYTHON, ROOT, document, starling
 
 sys.path.insert(0, str(ROOT / "tests/acceptance"))
@@ -40,7 +41,7 @@ def main():
     if subprocess.run([PYTHON, "-c", "import sklearn"], capture_output=True).returncode:
         sys.exit("python3-sklearn is absent: deploy/install-packages bench")
     settings = [f"--{setting}" for setting in arguments.set]
-    print(f"| seed | {' | '.join(RUNS)} | alone, mean | alone, best | all rows | verdict |\n|" + " --- |" * (len(RUNS) + 5))
+    print(markdown.table(["seed", *RUNS, "alone, mean", "alone, best", "all rows", "verdict"]))
     missed = 0
     for seed in arguments.seeds:
         with tempfile.TemporaryDirectory() as folder:

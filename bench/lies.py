@@ -12,9 +12,11 @@ with the rule mean. Other arguments are settings.
 import argparse
 import sys
 
+import markdown
 from cluster import all_lies, document
 
 NODES = 16
+HEADINGS = ["topology", "rule", "lie", "mean, %", "less", "worst, %", "less"]
 COMMON = ["--optim.algorithm=dpsgd", "--optim.batch-size=32", "--optim.learning-rate=0.1"]
 SHAPES = {"ring": ["--topology.kind=ring"], "torus": ["--topology.kind=torus"],
           "random": ["--topology.kind=random", "--topology.degree=6"],
@@ -38,7 +40,7 @@ def main():
     parser.add_argument("--lies", nargs="+", default=None)
     parser.add_argument("--rounds", type=int, default=300)
     options, options.settings = parser.parse_known_args()
-    print("| topology | rule | lie | mean, % | less | worst, % | less |\n|---|---|---|---|---|---|---|")
+    print(markdown.table(HEADINGS))
     for shape in options.topologies:
         clean = accuracies(options, "mean", shape, "none")
         for rule in options.rules:

@@ -25,8 +25,9 @@ import tempfile
 import time
 from pathlib import Path
 
+import markdown
 from cluster import ROOT, Failure, Starling, all_lies, liar_program
-from lies import SHAPES
+from lies import HEADINGS, SHAPES
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # OpenBLAS does not ask torch
 sys.path[:0] = [str(ROOT / "clients/python"), str(ROOT / "clients/python/examples")]
@@ -159,7 +160,7 @@ def main():
     for prefix, count in (("train", options.rows), ("t10k", options.tests)):
         images_of(options.data, prefix, count)  # once, for all trainers
     has_failed = False
-    print("| topology | rule | lie | mean, % | less | worst, % | less |\n|---|---|---|---|---|---|---|")
+    print(markdown.table(HEADINGS))
     for shape in options.topologies:
         clean = figures(options, "mean", shape, "none")
         rows = [(rule, lie) for rule in options.rules for lie in ["none", *(options.lies or all_lies())]]

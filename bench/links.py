@@ -31,6 +31,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
+import markdown
 from cluster import Failure, Peers, Starling, networks, program, sum_of, why_no_torch
 
 BATCH, SAMPLES, LEARNING_RATE = 64, 2000, 0.02
@@ -229,10 +230,6 @@ HEADINGS = ["link", "nodes", "loss", "what", "ms a round", "payload / bandwidth"
             "wire", "vectors", "rejected"]
 
 
-def table_row(texts):
-    return "| " + " | ".join(texts) + " |"
-
-
 def wanted_rows(options):
     for link in LINKS:
         if options.links and link.name not in options.links:
@@ -302,7 +299,7 @@ def main():
     elif not networks.is_inside():
         return networks.run_inside()
     if not options.json:
-        print("\n".join([table_row(HEADINGS), table_row(["---"] * len(HEADINGS))]), flush=True)
+        print(markdown.table(HEADINGS), flush=True)
     document = []
     for row, found in measure_all(options, rows):
         for contender, figures_of_it in found.items():
@@ -310,7 +307,7 @@ def main():
                              "what": contender, "payload_bytes": row.link.payload_bytes(),
                              **figures_of_it})
             if not options.json:
-                print(table_row(cells(row, contender, figures_of_it)), flush=True)
+                print(markdown.row(cells(row, contender, figures_of_it)), flush=True)
     if options.json:
         print(json.dumps({"rows": document, "skipped": lacking}, indent=1))
     return 0

@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 
+import markdown
 from cluster import Failure, Peers, Starling, draw_images, networks, program, why_no_torch
 
 NODES = 16
@@ -185,10 +186,6 @@ FALLING_HEADINGS = ["link of node-01", "rounds a node", "bytes of the least", "n
 
 # ---- the whole
 
-def table_row(texts):
-    return "| " + " | ".join(texts) + " |"
-
-
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -211,9 +208,9 @@ def show(options):
     if options.json:
         print(json.dumps({"goal": options.goal, "rows": list(rows)}, indent=1))
         return
-    print("\n".join([table_row(headings), table_row(["---"] * len(headings))]), flush=True)
+    print(markdown.table(headings), flush=True)
     for row in rows:
-        print(table_row(cells(row)), flush=True)
+        print(markdown.row(cells(row)), flush=True)
 
 
 def main():

@@ -34,6 +34,7 @@ import threading
 import time
 from pathlib import Path
 
+import markdown
 from cluster import ROOT, Starling
 
 LOAD = ROOT / "build/bench/bench/bench_http_load"
@@ -137,7 +138,7 @@ class Report:
         self.missed += verdict == "MISSED"
         spread = f"{figure(values[skip])} to {figure(values[-1 - skip])}"
         cells = [what, f"{figure(middle)} {unit}", spread, "–" if limit is None else f"{limit:,}", verdict]
-        print("| " + " | ".join(cells) + " |", flush=True)
+        print(markdown.row(cells), flush=True)
 
     def at_least(self, what, values, unit, limit):
         self.row(what, values, unit, limit, lambda value: value >= limit)
@@ -299,7 +300,7 @@ def main():
     options.windows, options.seconds = (3, 1.0) if options.quick else (7, 2.0)
     load, report = Load(), Report()
     print(f"Load of others at the start {os.getloadavg()[0]:.2f}.\n")
-    print("| what | median | spread | floor | verdict |\n|" + " --- |" * 5)
+    print(markdown.table(["what", "median", "spread", "floor", "verdict"]))
     for part in options.parts or PARTS:
         with Starling(1, None, TRAINING) as cluster:
             if not cluster.wait_rounds(20, 30):

@@ -23,6 +23,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import markdown
 from cluster import PYTHON, ROOT, Failure, program, run, starling
 
 sys.path.insert(0, str(ROOT / "tests/acceptance"))
@@ -143,13 +144,13 @@ def main():
     if subprocess.run([PYTHON, "-c", "import sklearn"], capture_output=True).returncode:
         sys.exit("python3-sklearn is absent: deploy/install-packages bench")
     settings = [f"--{setting}" for setting in arguments.set]
-    print("| table | what | Starling, 4 nodes | scikit-learn, all rows | ratio | predict - page | s | s | verdict |\n|" + " --- |" * 9)
+    print(markdown.table(["table", "what", "Starling, 4 nodes", "scikit-learn, all rows", "ratio", "predict - page", "s", "s", "verdict"]))
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.tables or MAKERS:
             row, good, said = judge(MAKERS[name](folder), settings)
             missed += not good
-            print("| " + " | ".join(row) + " |", *(f"    {line}" for line in said), sep="\n", flush=True)
+            print(markdown.row(row), *(f"    {line}" for line in said), sep="\n", flush=True)
     print(f"\n{missed} missed")
     return 1 if missed else 0
 

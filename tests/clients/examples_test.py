@@ -7,7 +7,6 @@ C_LINEAR is clients/python/examples/c_linear.c, compiled. Exit code 77, and a wo
 python3-numpy or python3-torch is not installed.
 """
 import gzip
-import importlib.util
 import os
 import random
 import struct
@@ -18,14 +17,10 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from fake_daemon import DEADLINE_S, SKIPPED, FakeDaemon  # noqa: E402
+from fake_daemon import DEADLINE_S, FakeDaemon, needed  # noqa: E402
 
-for package in ("numpy", "torch"):
-    if importlib.util.find_spec(package) is None:
-        print(f"skipped: python3-{package} is not installed")
-        sys.exit(SKIPPED)
-
-import torch  # noqa: E402
+needed("numpy")
+torch = needed("torch")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "clients" / "python" / "examples"
 C_LINEAR = sys.argv[1]

@@ -11,13 +11,9 @@ import types
 import unittest
 from unittest import mock
 
-from torch_support import FakeDaemon, linear, starling, torch
+from torch_support import FakeDaemon, linear, needed, starling, torch
 
-try:
-    import numpy
-except ImportError:
-    print("skipped: python3-numpy is not installed")
-    sys.exit(77)
+numpy = needed("numpy")
 
 
 class Hooks(unittest.TestCase):

@@ -16,16 +16,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve()
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "clients" / "python")]
-from fake_daemon import SKIPPED  # noqa: E402
 from nodes import program  # noqa: E402
 from nodes.node import Node  # noqa: E402
-from nodes.watch import DEADLINE_S, eventually  # noqa: E402
+from nodes.watch import DEADLINE_S, eventually, needed  # noqa: E402
 
-try:
-    import numpy
-except ImportError:
-    print("skipped: python3-numpy is not installed")
-    sys.exit(SKIPPED)
+numpy = needed("numpy")
 
 try:
     import torch

@@ -10,13 +10,9 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "clients" / "python"))
-from fake_daemon import SKIPPED, FakeDaemon  # noqa: E402
+from fake_daemon import FakeDaemon, needed  # noqa: E402
 
-try:
-    import numpy
-except ImportError:
-    print("skipped: python3-numpy is not installed")
-    sys.exit(SKIPPED)
+numpy = needed("numpy")
 try:
     import torch
 except ImportError:

@@ -6,13 +6,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "clients" / "python"))
-from fake_daemon import SKIPPED, FakeDaemon  # noqa: E402
+from fake_daemon import FakeDaemon, needed  # noqa: E402
 
-try:
-    import torch
-except ImportError:
-    print("skipped: python3-torch is not installed")
-    sys.exit(SKIPPED)
+torch = needed("torch")
 
 import starling  # noqa: E402
 

@@ -5,7 +5,6 @@
 
 Exit code 77, and a word, where there is no python3-numpy.
 """
-import importlib.util
 import os
 import subprocess
 import sys
@@ -15,12 +14,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
-from nodes.watch import DEADLINE_S, SKIPPED  # noqa: E402
+from nodes.watch import DEADLINE_S, needed  # noqa: E402
 
-if importlib.util.find_spec("numpy") is None:
-    print("skipped: python3-numpy is not installed")
-    sys.exit(SKIPPED)
-
+needed("numpy")
 PROGRAM = sys.argv[1]
 ATTACH = "swarm = starling.attach(tensors={'w': numpy.zeros(2)})\n"
 

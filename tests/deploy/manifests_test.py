@@ -15,14 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 from nodes import program  # noqa: E402
 from nodes.node import Node  # noqa: E402
-from nodes.watch import SKIPPED, eventually  # noqa: E402
+from nodes.watch import eventually, needed  # noqa: E402
 
-try:
-    import yaml
-except ImportError:
-    print("not checked: python3-yaml is not there")
-    sys.exit(SKIPPED)
-
+yaml = needed("yaml")
 PROGRAM = sys.argv[1]
 SMALL = ["--data.samples=500", "--model.kind=softmax", "--cluster.preset=local",
          "--stop.rounds=1000000000"]

@@ -1,6 +1,8 @@
 """Waiting for conditions with a deadline, and what a check prints of what it found."""
 import concurrent.futures
+import importlib
 import statistics
+import sys
 import threading
 import time
 
@@ -9,6 +11,15 @@ DEADLINE_S = 60
 LOOK_S = 0.05
 failures = []
 asking = concurrent.futures.ThreadPoolExecutor(32)
+
+
+def needed(module):
+    """The module; without it this test ends, with SKIPPED and a word."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        print(f"skipped: python3-{module} is not installed")
+        sys.exit(SKIPPED)
 
 
 def rest(seconds):

@@ -15,16 +15,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-try:
-    from jsonschema import Draft202012Validator, RefResolver
-except ImportError:
-    print("skipped: python3-jsonschema is not installed")
-    sys.exit(77)
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from nodes import program  # noqa: E402
 from nodes.node import Node  # noqa: E402
-from nodes.watch import eventually  # noqa: E402
+from nodes.watch import eventually, needed  # noqa: E402
+
+jsonschema = needed("jsonschema")
 
 METHODS = ("get", "post")
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300", "--model.kind=softmax",
@@ -62,7 +58,7 @@ def ends_of(value):
 class Document:
     def __init__(self, content):
         self.content = content
-        self.resolver = RefResolver.from_schema(content)
+        self.resolver = jsonschema.RefResolver.from_schema(content)
         self.seen = set()
 
     def resolve(self, part):
@@ -71,13 +67,13 @@ class Document:
         return part
 
     def validate(self, schema, value, where):
-        errors = list(Draft202012Validator(schema, resolver=self.resolver).iter_errors(value))
+        errors = list(jsonschema.Draft202012Validator(schema, resolver=self.resolver).iter_errors(value))
         assert not errors, f"{where}: {errors[0].message} at {list(errors[0].absolute_path)}"
 
     def check_itself(self):
         assert self.content["openapi"].startswith("3.1."), self.content["openapi"]
         for name, schema in self.content["components"]["schemas"].items():
-            Draft202012Validator.check_schema(schema)
+            jsonschema.Draft202012Validator.check_schema(schema)
         for path, item in self.content["paths"].items():
             for method, operation in item.items():
                 assert method in METHODS, f"{path}: {method}"
@@ -93,7 +89,7 @@ class Document:
         name = schema.get("$ref", "").rsplit("/", 1)[-1]
         schema = self.resolve(schema)
         for choice in schema.get("oneOf", ()):
-            if Draft202012Validator(choice, resolver=self.resolver).is_valid(value):
+            if jsonschema.Draft202012Validator(choice, resolver=self.resolver).is_valid(value):
                 self.note(choice, value)
         if isinstance(value, list) and "items" in schema:
             for item in value:
