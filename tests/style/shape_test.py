@@ -11,6 +11,7 @@ of this project leaves is enough.
 """
 import re
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 LAYERS = ("base", "topology", "optim", "models", "gossip", "sim", "daemon", "clients")
@@ -106,13 +107,12 @@ def width_of(words, body, name):
 
 def spread_of(definitions, name, place):
     """The files that define methods of a class of this name within the folder of its header."""
-    return {file for file, function in definitions
-            if file.parent == place.parent and function.startswith(name + "::")} | {place}
+    return {file for file, function in definitions[place.parent] if function.startswith(name + "::")} | {place}
 
 
 def main():
     root, everything = Path(sys.argv[1]), "--all" in sys.argv[2:]
-    functions, classes, definitions = [], [], []
+    functions, classes, definitions = [], [], defaultdict(list)  # by folder
     for layer in LAYERS:
         for path in sorted((root / layer).rglob("*")):
             if path.suffix not in (".h", ".cpp", ".c"):
@@ -121,7 +121,7 @@ def main():
             walk(text, 0, len(text), "", own, found)
             place = path.relative_to(root)
             functions += [(count, f"{place}:{line} {name}") for count, name, line in own]
-            definitions += [(place, name) for _, name, _ in own]
+            definitions[place.parent] += [(place, name) for _, name, _ in own]
             classes += [(place, *row) for row in found]
     width, spread, virtual = [], [], []
     for place, name, words, body in classes:
