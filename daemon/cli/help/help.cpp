@@ -57,7 +57,7 @@ starling COMMAND --help says more about each. To begin:
   starling status           ask one of them, in another terminal
 
 Exit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 goal not reached,
-4 no node answers.
+4 no node answers, 5 the other nodes have ended and gone.
 )";
 
 }  // namespace
