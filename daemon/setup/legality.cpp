@@ -41,10 +41,10 @@ void check_schedule(const gossip::Options& node, const AlgorithmRow& algorithm, 
                     "use rounds, or algorithm {}",
                     algorithm.name, node.schedule->name, algorithm.mixed_rounds_instead));
   if (algorithm.needs.overlaps && node.schedule->is_loose)
-    refuse(
-        fmt::format("{} hides the network behind the gradient, and {} does not wait for it; "
-                    "use rounds, or algorithm dpsgd",
-                    algorithm.name, node.schedule->name));
+    refuse(fmt::format(
+        "{} computes its gradient while vectors are sent, and {} does not wait for them; "
+        "use rounds, or algorithm dpsgd",
+        algorithm.name, node.schedule->name));
   if (!allows_mixed_rounds(algorithm) && node.quorum < 1)
     reader.mistake(
         "exchange.quorum",
