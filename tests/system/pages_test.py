@@ -17,7 +17,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-PROGRAM, REPOSITORY, NAME = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+PROGRAM, REPOSITORY, NAME = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
 PAGE = REPOSITORY / "docs" / f"{NAME}.md"
 BEGIN = f"<!-- The tables below are written by tests/system/pages_test.py {NAME} with TEST_REWRITE=1. -->\n"
 ENVIRONMENT = {key: text for key, text in os.environ.items() if not key.startswith("STARLING_")}
