@@ -1,6 +1,7 @@
 # The front door. Every target installs the Debian packages it needs and builds first.
 #   make up       train on 8 local nodes and watch them
-#   make test     build the tests, once more with sanitizers, and run all of them
+#   make test     every law in its short form, and what each label took of the processor
+#   make laws     every law in full, and once more under sanitizers: half an hour
 #   make check    after an edit: the short tests of the layers that differ from the last commit
 #   make fuzz     fuzz every parser with libFuzzer: FUZZ_SECONDS=1800 a target, FUZZ_TARGETS=gate,csv
 #   make bench    measure Starling beside its peers
@@ -9,7 +10,7 @@
 #   make deb      build the Debian package, build/deb/starling_VERSION_ARCHITECTURE.deb
 #   make wheel    build the Python client, build/wheel/starling_train-VERSION-py3-none-any.whl
 #   make format   format every source file
-.PHONY: up test check fuzz bench curves install deb wheel format release deps
+.PHONY: up test laws check fuzz bench curves install deb wheel format release deps
 .DEFAULT_GOAL := release
 
 deps:
@@ -46,14 +47,11 @@ wheel:
 
 test: deps
 	@deploy/install-packages test
-	@echo "1 of 3: the tests of build/release"
-	@cmake --preset release --log-level=WARNING
-	@cmake --build build/release --target all tests/all
-	@echo "2 of 3: build/sanitized, the layers and their tests once more"
-	@cmake --preset sanitized --log-level=WARNING
-	@cmake --build build/sanitized --target all tests/all
-	@echo "3 of 3: the tests of both"
-	@tests/budget build
+	@tests/budget test
+
+laws: deps
+	@deploy/install-packages test
+	@tests/budget laws
 
 check: deps
 	@deploy/install-packages test

@@ -11,7 +11,7 @@
 namespace starling::models {
 namespace {
 
-constexpr std::size_t kBlockRows = 256;
+constexpr std::size_t kPredictedRows = 256;
 
 // Describes words that no founder saw.
 std::vector<std::string> unknown_words(const Dataset& set, const FeatureMap& map) {
@@ -98,9 +98,9 @@ Result<Predictions> Predictor::predict(const Dataset& set) const {
   predictions.notes = unknown_words(set, map);
   Network<double> network(model_.card.shape);
   std::vector<std::uint32_t> rows;
-  std::vector<double> inputs(kBlockRows * map.width());
+  std::vector<double> inputs(kPredictedRows * map.width());
   for (std::size_t start = 0; start < set.rows; start += rows.size()) {
-    rows.resize(std::min(kBlockRows, set.rows - start));
+    rows.resize(std::min(kPredictedRows, set.rows - start));
     std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(start));
     map.gather(set, rows, inputs.data());
     const Block<double> block{.rows = rows.size(), .inputs = inputs.data(), .truth = {}};

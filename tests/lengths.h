@@ -1,8 +1,8 @@
-// How long a law is tried: in full where nothing slows it, as in the preset `release`, and in a
-// short form on the same paths of the code under a sanitizer. The short form tries fewer seeds,
-// cases or rounds. A figure that so few rounds cannot show is checked by the full form
-// alone; no bound is wider. TEST_FULL in the environment asks for the full form under a sanitizer,
-// TEST_BRIEF for the short form elsewhere.
+// How long a law is tried: in full by `make laws`, and in a short form on the same paths of the
+// code by `make test`, which a person waits for, and under sanitizers. The short form tries fewer
+// seeds, cases or rounds. A figure that so few rounds cannot show is checked by the full form
+// alone; no bound is wider. TEST_FULL in the environment asks for the full form where the short one
+// is built, TEST_BRIEF for the short form elsewhere.
 #pragma once
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace starling::test {
 
 inline bool tries_full() {
-#ifdef STARLING_SANITIZED
+#ifdef STARLING_BRIEF
   return std::getenv("TEST_FULL") != nullptr;
 #else
   return std::getenv("TEST_BRIEF") == nullptr;

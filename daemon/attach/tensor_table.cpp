@@ -19,13 +19,13 @@ namespace {
 using nlohmann::json;
 using namespace std::string_view_literals;
 
-constexpr std::array kRoles{"averaged"sv, "statistic"sv, "donor"sv, "local"sv};
+constexpr std::array kTensorRoles{"averaged"sv, "statistic"sv, "donor"sv, "local"sv};
 constexpr std::array kTypes{"f64"sv, "f32"sv, "f16"sv, "bf16"sv, "i64"sv};
-constexpr std::size_t kNameBytesLimit = 512;
+constexpr std::size_t kTensorNameBytesLimit = 512;
 constexpr std::size_t kShapeLimit = 16;
 
 std::string_view name_of(TensorRole role) {
-  return kRoles[static_cast<std::size_t>(role)];
+  return kTensorRoles[static_cast<std::size_t>(role)];
 }
 
 const std::string* text_at(const json& object, const char* key) {
@@ -82,13 +82,13 @@ Result<TrainerTensor> read_tensor(const json& entry, std::size_t region_bytes) {
   if (!entry.is_object()) return fail("it is not an object");
   TrainerTensor tensor{};
   const std::string* const name = text_at(entry, "name");
-  if (!name || name->empty() || name->size() > kNameBytesLimit ||
+  if (!name || name->empty() || name->size() > kTensorNameBytesLimit ||
       name->find('\n') != std::string::npos)
-    return fail("its name is not a line of 1 to {} bytes", kNameBytesLimit);
+    return fail("its name is not a line of 1 to {} bytes", kTensorNameBytesLimit);
   tensor.name = *name;
   TRY(const std::size_t type, one_of(entry, "dtype", kTypes));
   tensor.format = kTypes[type] == "i64" ? nullptr : optim::format_named(kTypes[type]);
-  TRY(const std::size_t role, one_of(entry, "role", kRoles));
+  TRY(const std::size_t role, one_of(entry, "role", kTensorRoles));
   tensor.role = static_cast<TensorRole>(role);
   if (tensor.is_exchanged() && !tensor.format)
     return fail("it is {} and of whole numbers; expected f64, f32, f16 or bf16, or the role donor",
@@ -101,13 +101,13 @@ Result<TrainerTensor> read_tensor(const json& entry, std::size_t region_bytes) {
 }
 
 Result<void> check_apart(std::span<const TrainerTensor> tensors) {
-  std::vector<const TrainerTensor*> ordered;
+  std::vector<const TrainerTensor*> by_place;
   for (const TrainerTensor& tensor : tensors)
-    if (tensor.numbers > 0) ordered.push_back(&tensor);
-  std::ranges::sort(ordered, {}, &TrainerTensor::offset);
-  for (std::size_t k = 1; k < ordered.size(); ++k)
-    if (ordered[k - 1]->offset + ordered[k - 1]->bytes() > ordered[k]->offset)
-      return fail("tensors \"{}\" and \"{}\" overlap", ordered[k - 1]->name, ordered[k]->name);
+    if (tensor.numbers > 0) by_place.push_back(&tensor);
+  std::ranges::sort(by_place, {}, &TrainerTensor::offset);
+  for (std::size_t k = 1; k < by_place.size(); ++k)
+    if (by_place[k - 1]->offset + by_place[k - 1]->bytes() > by_place[k]->offset)
+      return fail("tensors \"{}\" and \"{}\" overlap", by_place[k - 1]->name, by_place[k]->name);
   return {};
 }
 
@@ -127,7 +127,7 @@ Result<TensorTable> TensorTable::parse(std::string_view text, std::size_t region
     if (!tensor) {
       const std::string* const name = entry.is_object() ? text_at(entry, "name") : nullptr;
       return fail("tensor {} (\"{}\"): {}", table.tensors_.size(),
-                  name ? name->substr(0, kNameBytesLimit) : "", tensor.error().text);
+                  name ? name->substr(0, kTensorNameBytesLimit) : "", tensor.error().text);
     }
     table.tensors_.push_back(*std::move(tensor));
     const TrainerTensor& added = table.tensors_.back();

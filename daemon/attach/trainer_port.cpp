@@ -34,7 +34,7 @@ constexpr char kStepAdvice[] =
     ": call swarm.step(loss=...) after each optimizer.step(), unless the first step takes that "
     "long";
 // Of visitors that are late.
-constexpr int kLookEvery_ms = 500;
+constexpr int kTrainerLookEvery_ms = 500;
 
 std::shared_ptr<const std::vector<std::byte>> donated_by(const Attached& trainer) {
   auto bytes = std::make_shared<std::vector<std::byte>>();
@@ -246,7 +246,7 @@ void TrainerPort::run() {
       items.push_back({socket_.number(), POLLIN, 0});  // below 0: passed over
     }
     for (const Visitor& visitor : visitors_) items.push_back({visitor.socket.number(), POLLIN, 0});
-    ::poll(items.data(), items.size(), kLookEvery_ms);
+    ::poll(items.data(), items.size(), kTrainerLookEvery_ms);
     wake_.clear();
     if (items[2].revents != 0) hear_trainer();
     for (std::size_t k = items.size(); k-- > 3;)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kSumBytes = 8;
 
-constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+constexpr std::pair<std::string_view, std::string_view> kArmoredKinds[] = {
     {kClusterKeyLabel, "cluster key"},  {kNodeKeyLabel, "node key"},
     {kCertificateLabel, "certificate"}, {kRevocationsLabel, "revocation list"},
     {kTicketLabel, "ticket"},           {kRequestLabel, "request for a ticket"}};
@@ -44,14 +44,15 @@ Secret without_blanks(std::string_view text) {
 
 std::string_view label_of(std::string_view text) {
   text = trim(text);
-  for (const auto& [label, kind] : kKinds)
+  for (const auto& [label, kind] : kArmoredKinds)
     if (text.starts_with(label) && text.substr(label.size()).starts_with(':')) return label;
   return {};
 }
 
 std::string_view kind_of_label(std::string_view label) {
-  const auto found = std::ranges::find(kKinds, label, [](const auto& row) { return row.first; });
-  return found == std::end(kKinds) ? "something else" : found->second;
+  const auto found =
+      std::ranges::find(kArmoredKinds, label, [](const auto& row) { return row.first; });
+  return found == std::end(kArmoredKinds) ? "something else" : found->second;
 }
 
 Secret armor(std::string_view label, std::span<const std::byte> bytes) {

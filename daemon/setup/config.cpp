@@ -362,14 +362,14 @@ bool deals_fixed_parts(const Config& config) {
 }
 
 std::string config_json(const Settings& settings) {
-  nlohmann::ordered_json json;
+  nlohmann::ordered_json document;
   for (const Key& key : settings.schema().keys()) {
     const Setting& setting = settings.at(key.name);
-    json[key.name] = {
+    document[key.name] = {
         {"value", setting.value}, {"origin", setting.origin}, {"scope", name(key.scope)}};
   }
   // Paths may be other bytes than UTF-8.
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace starling::daemon

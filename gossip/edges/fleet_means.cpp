@@ -12,11 +12,11 @@ namespace {
 constexpr std::size_t kSketch = 64;
 constexpr std::size_t kHasModel = kSketch, kSquaredDistance = kSketch + 1,
                       kSquaredNorm = kSketch + 2, kDegraded = kSketch + 3, kValues = kSketch + 4;
-constexpr std::size_t kSize = kValues + 2 * kQuantities;
+constexpr std::size_t kEstimateSize = kValues + 2 * kQuantities;
 
 // Estimates take one part in kShare of the bytes of vectors, or more where these are small: no
 // longer than kSmallBytes. Larger: the same as with kSmallVectors.
-constexpr std::size_t kEstimateBytes = 2 * sizeof(float) * kSize;
+constexpr std::size_t kEstimateBytes = 2 * sizeof(float) * kEstimateSize;
 constexpr std::size_t kShare = 256, kSmallBytes = std::size_t{16} << 10;
 
 double ratio(const std::vector<float>& means, std::size_t value, std::size_t flag) {
@@ -44,7 +44,7 @@ constexpr PerQuantity<float> kFloors = {1, 1, 1e3F, 1e6F, 1e6F, 1};
 constexpr float kUnknownFloor = 1e8F;
 
 std::vector<float> floors_of(const std::vector<float>& value) {
-  std::vector<float> floors(kSize, 1.0F);
+  std::vector<float> floors(kEstimateSize, 1.0F);
   if (value[kHasModel] == 0) {
     std::fill_n(floors.begin(), kSketch, kUnknownFloor);
     floors[kSquaredDistance] = floors[kSquaredNorm] = kUnknownFloor;
@@ -56,8 +56,8 @@ std::vector<float> floors_of(const std::vector<float>& value) {
 
 // The change of a node's value by its model; empty if one of the two has no model.
 std::vector<float> way_of_model(const std::vector<float>& from, const std::vector<float>& to) {
-  std::vector<float> way(kSize);
-  if (from.size() != kSize || from[kHasModel] == 0) return way;
+  std::vector<float> way(kEstimateSize);
+  if (from.size() != kEstimateSize || from[kHasModel] == 0) return way;
   const auto set = [&](std::size_t k) {
     way[k] = std::isfinite(to[k] - from[k]) ? to[k] - from[k] : 0;
   };
@@ -71,7 +71,7 @@ std::vector<float> way_of_model(const std::vector<float>& from, const std::vecto
 void FleetMeans::set_model(const std::vector<float>& sketch, double norm) {
   if (sketch.size() != kSketch) return;
   const std::vector<float> before = value_;
-  value_.resize(kSize);
+  value_.resize(kEstimateSize);
   std::ranges::copy(sketch, value_.begin());
   value_[kHasModel] = 1;
   value_[kSquaredNorm] = static_cast<float>(norm * norm);
@@ -81,7 +81,7 @@ void FleetMeans::set_model(const std::vector<float>& sketch, double norm) {
 }
 
 void FleetMeans::set(const Sample& sample) {
-  value_.resize(kSize);
+  value_.resize(kEstimateSize);
   value_[kDegraded] = sample.is_degraded ? 1 : 0;
   for (std::size_t k = 0; k < kQuantities; ++k) {
     value_[kValues + 2 * k] = sample.values[k] ? 1 : 0;
@@ -116,7 +116,7 @@ bool FleetMeans::receive(NodeId from, std::uint64_t round, const std::vector<flo
     early_[from] = {flow, std::move(estimate)};
     return is_believed;
   }
-  if (moves && round + 1 == round_ && estimate.size() == kSize)
+  if (moves && round + 1 == round_ && estimate.size() == kEstimateSize)
     Aggregate::add(way_of_model(before_, value_), estimate);
   aggregate_.receive(from, flow, estimate);
   return is_believed;

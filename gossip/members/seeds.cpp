@@ -12,7 +12,7 @@ namespace {
 
 // The longest pause between two joins, and between two look-ups of a node that is alone. Longer: a
 // cluster that comes back is found later.
-constexpr Duration kPauseLimit = std::chrono::seconds(5);
+constexpr Duration kSearchPauseLimit = std::chrono::seconds(5);
 // The status reports a named seed that is silent for this long.
 constexpr Duration kPatience = std::chrono::seconds(2);
 constexpr std::size_t kSeedsLimit = 1024;
@@ -60,7 +60,7 @@ void Seeds::look_up(Time now, bool is_alone, Seed& seed, Outbox& out) {
   Search& search = seed.search;
   if (search.asked && now - *search.asked < kLookUpPatience) return;
   if (search.found && now - *search.found < (is_alone ? search.pause : kLookAgain)) return;
-  search.pause = is_alone ? std::min(search.pause * 2, kPauseLimit) : pause_;
+  search.pause = is_alone ? std::min(search.pause * 2, kSearchPauseLimit) : pause_;
   search.asked = now;
   out.put(LookUp{seed.name});
 }
@@ -101,7 +101,7 @@ void Seeds::ask(Time now, const View& view, const Member& self, Outbox& out) {
     }
     for (Place& place : seed.places) {
       if (note_met(view.is_known, place) || now < place.next) continue;
-      place.pause = std::min(place.pause * 2, kPauseLimit);
+      place.pause = std::min(place.pause * 2, kSearchPauseLimit);
       place.next = now + place.pause;
       out.introduce(place.endpoint, Join{self});
       if (seed.is_named && !place.is_met) out.put(ConnectProbe{{}, place.endpoint});

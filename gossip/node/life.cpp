@@ -22,7 +22,7 @@ constexpr std::array<std::size_t, sizeof...(P)> kPlaces = {
 
 using namespace phases;
 
-constexpr std::array<PhaseRow, std::variant_size_v<LifePhase>> kRows = {{
+constexpr std::array<PhaseRow, std::variant_size_v<LifePhase>> kPhaseRows = {{
     {"gathering", Phase::joining, false, kPlaces<Assigning>},
     {"assigning", Phase::joining, false, kPlaces<Surveying, Fetching, Adopting>},
     {"surveying", Phase::joining, false, kPlaces<Founding, Fetching>},
@@ -43,7 +43,7 @@ constexpr std::array<PhaseRow, std::variant_size_v<LifePhase>> kRows = {{
 }  // namespace
 
 std::span<const PhaseRow> phase_rows() {
-  return kRows;
+  return kPhaseRows;
 }
 
 bool Life::may_enter(const LifePhase& next) const {

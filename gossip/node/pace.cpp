@@ -11,7 +11,7 @@ namespace {
 
 // Rounds with the same number of steps before the pace changes. More: the pace follows the others
 // later. Fewer: a few unusual rounds change the pace.
-constexpr std::size_t kRoundsMeasured = 8;
+constexpr std::size_t kRoundsOfPace = 8;
 
 // The part of a round that the own steps may fill. Larger: this node becomes the slowest by jitter.
 // Smaller: more of the wait is left over.
@@ -22,7 +22,7 @@ constexpr double kGrowth = 1.25, kDecrease = 0.8;
 
 // The wait over the own steps below which others wait for this node. Larger: a pace is given back
 // though it fitted. Smaller: jitter hides that this node is the slowest.
-constexpr double kNone = 0.02;
+constexpr double kNoIdleTime = 0.02;
 
 // Larger: a very fast node finds work for longer waits, but drifts further from the others.
 constexpr double kPaceMost = 64;
@@ -40,7 +40,7 @@ bool Pace::add(const Round& round) {
   }
   computes_.add(round.compute);
   idles_.add(round.idle);
-  if (++rounds_ < kRoundsMeasured) return false;
+  if (++rounds_ < kRoundsOfPace) return false;
   const std::size_t wished = wish();
   value_ = static_cast<double>(wished) / static_cast<double>(round.common);
   return wished != round.steps;
@@ -55,7 +55,7 @@ std::size_t Pace::wish() const {
   const double fitting = std::floor(kFilled * steps * (1 + seconds(idles_.least()) / compute));
   double wished = steps;
   if (fitting >= kGrowth * steps) wished = std::min(fitting, kPaceMost * common);
-  if (seconds(idles_.median()) < kNone * compute) wished = std::floor(kDecrease * steps);
+  if (seconds(idles_.median()) < kNoIdleTime * compute) wished = std::floor(kDecrease * steps);
   return static_cast<std::size_t>(std::max(wished, common));
 }
 
@@ -69,7 +69,7 @@ std::string Pace::reason() const {
     return fmt::format("optim.pace={}: so many times the steps of other nodes", value_);
   const std::string pace =
       fmt::format("optim.pace=auto: {:.3g} times the steps of the slowest node", value_);
-  if (rounds_ < kRoundsMeasured) return pace + ", being measured";
+  if (rounds_ < kRoundsOfPace) return pace + ", being measured";
   return fmt::format("{}; these take {:.3g} s a round, and waiting for slower nodes {:.3g} s", pace,
                      seconds(computes_.median()), seconds(idles_.median()));
 }

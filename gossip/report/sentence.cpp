@@ -91,7 +91,7 @@ std::string loss_text(double loss, std::optional<double> change) {
                                    : "rising");
 }
 
-std::string percent(double part) {
+std::string percent_shown(double part) {
   return part < 0.001 ? "0.1 %" : fmt::format("{:.2g} %", 100 * part);
 }
 
@@ -115,7 +115,7 @@ std::vector<std::string> clauses(const Status& status) {
     clauses.push_back(
         *status.fleet.distance > kApart
             ? "models apart"
-            : fmt::format("models within {} of their mean", percent(*status.fleet.distance)));
+            : fmt::format("models within {} of their mean", percent_shown(*status.fleet.distance)));
   if (has_ended)
     clauses.push_back("one model, " + to_text(status.run.end.model));
   else if (status.run.end.remaining_s)

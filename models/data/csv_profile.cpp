@@ -10,7 +10,7 @@
 namespace starling::models {
 namespace {
 
-constexpr std::size_t kCellShown = 40;  // bytes of a cell in a message
+constexpr std::size_t kNameShown = 40;  // bytes of a name in a message
 
 // A word counts as a mistake in the file, or as a way of saying "missing", in a column that mostly
 // has numbers, and more different ones than these.
@@ -326,14 +326,14 @@ Result<void> CsvTable::read_names(bool has_header) {
   for (const std::string& name : names_)
     if (name.size() > kWordBytesLimit)
       return fail("{}: line {}: the name of column \"{}...\" has {} bytes, expected at most {}",
-                  reader_.path(), reader_.line(), name.substr(0, kCellShown), name.size(),
+                  reader_.path(), reader_.line(), name.substr(0, kNameShown), name.size(),
                   kWordBytesLimit);
     else if (!seen.insert(name).second)
       return fail("{}: line {}: the header names two columns \"{}\"; rename one of them",
-                  reader_.path(), reader_.line(), name.substr(0, kCellShown));
+                  reader_.path(), reader_.line(), name.substr(0, kNameShown));
   if (names_.size() < 2)
     return fail("{}: only one column, \"{}\"; expected several between {}", reader_.path(),
-                names_[0].substr(0, kCellShown), "commas, semicolons or tabs (data.separator)");
+                names_[0].substr(0, kNameShown), "commas, semicolons or tabs (data.separator)");
   return {};
 }
 

@@ -12,12 +12,12 @@
 namespace starling::models {
 namespace {
 
-using Words = std::vector<std::string>;
+using Texts = std::vector<std::string>;
 
 // One founder's words of a column, or its classes.
 struct Told {
   std::string site;
-  Words words;
+  Texts words;
 };
 
 std::string shown(const std::string& word) {
@@ -25,21 +25,21 @@ std::string shown(const std::string& word) {
   return fmt::format("\"{}\"", word.substr(0, kShown));
 }
 
-std::string some(const Words& words) {
+std::string some(const Texts& words) {
   constexpr std::size_t kSome = 3;
-  Words first;
+  Texts first;
   for (const std::string& word : words)
     if (!word.empty() && first.size() < kSome) first.push_back(shown(word));
   return fmt::format("{}", fmt::join(first, ", "));
 }
 
-bool are_truths(const Words& words) {
+bool are_truths(const Texts& words) {
   return std::ranges::all_of(
       words, [](const std::string& word) { return word.empty() || truth_of(word).has_value(); });
 }
 
 // Two spellings of one word at two founders.
-void note_spellings(const std::string& name, const std::vector<Told>& all, Words& notes) {
+void note_spellings(const std::string& name, const std::vector<Told>& all, Texts& notes) {
   std::map<std::string, std::pair<std::string, std::string>> seen;  // folded: word and site
   for (const Told& told : all)
     for (const std::string& word : told.words) {
@@ -54,7 +54,7 @@ void note_spellings(const std::string& name, const std::vector<Told>& all, Words
 }
 
 // Founders none of whose words another has.
-void note_strangers(const std::string& name, const std::vector<Told>& all, Words& notes) {
+void note_strangers(const std::string& name, const std::vector<Told>& all, Texts& notes) {
   if (all.size() < 2) return;
   std::map<std::string_view, std::size_t> founders;
   for (const Told& told : all)
@@ -75,7 +75,7 @@ void note_strangers(const std::string& name, const std::vector<Told>& all, Words
   }
 }
 
-void note_words(const std::string& name, const std::vector<Told>& all, Words& notes) {
+void note_words(const std::string& name, const std::vector<Told>& all, Texts& notes) {
   if (std::ranges::all_of(all, are_truths, &Told::words)) return;
   const std::size_t before = notes.size();
   note_spellings(name, all, notes);
@@ -91,7 +91,7 @@ std::string form_text(const ColumnForm& form) {
 }
 
 // One founder alone writes a column in another form.
-void note_forms(const std::string& name, const std::map<std::string, Words>& sites, Words& notes) {
+void note_forms(const std::string& name, const std::map<std::string, Texts>& sites, Texts& notes) {
   if (sites.size() != 2) return;
   const auto& [one, few] = sites.begin()->second.size() == 1 ? *sites.begin() : *sites.rbegin();
   const auto& [other, many] = sites.begin()->second.size() == 1 ? *sites.rbegin() : *sites.begin();
@@ -104,7 +104,7 @@ void note_forms(const std::string& name, const std::map<std::string, Words>& sit
 }  // namespace
 
 std::vector<std::string> differences(std::span<const Survey> of_founders) {
-  Words notes;
+  Texts notes;
   std::vector<Told> classes;
   if (of_founders.size() < 2) return notes;
   for (const Survey& survey : of_founders)
@@ -113,7 +113,7 @@ std::vector<std::string> differences(std::span<const Survey> of_founders) {
   note_words("target " + of_founders.front().target, classes, notes);
   for (const ColumnSurvey& column : of_founders.front().columns) {
     std::vector<Told> words;
-    std::map<std::string, Words> forms;
+    std::map<std::string, Texts> forms;
     for (const Survey& survey : of_founders) {
       const ColumnSurvey* const found = survey.find(column.name);
       if (!found || survey.is_fixed || found->content == Content::empty) continue;

@@ -23,13 +23,13 @@ void add(double factor, const Vector& x, Vector& y) {
 }
 
 // s = x_{k+1} - x_k, y = g_{k+1} - g_k.
-struct Pair {
+struct Correction {
   Vector s, y;
   double product = 0;  // <s, y> > 0
 };
 
 // -H g, H the inverse of the Hessian as the pairs have it: the two loops of the paper.
-Vector direction(const std::deque<Pair>& pairs, const Vector& gradient) {
+Vector direction(const std::deque<Correction>& pairs, const Vector& gradient) {
   Vector d = gradient;
   std::vector<double> alphas;
   for (auto pair = pairs.rbegin(); pair != pairs.rend(); ++pair) {
@@ -39,7 +39,7 @@ Vector direction(const std::deque<Pair>& pairs, const Vector& gradient) {
   const double scale = pairs.empty() ? 1 / std::max(1.0, std::sqrt(dot(gradient, gradient)))
                                      : pairs.back().product / dot(pairs.back().y, pairs.back().y);
   for (double& value : d) value *= -scale;
-  for (const Pair& pair : pairs) {
+  for (const Correction& pair : pairs) {
     add(-alphas.back() - dot(pair.y, d) / pair.product, pair.s, d);
     alphas.pop_back();
   }
@@ -49,7 +49,7 @@ Vector direction(const std::deque<Pair>& pairs, const Vector& gradient) {
 }  // namespace
 
 void lbfgs(const Function& function, const LbfgsOptions& options, std::vector<double>& x) {
-  std::deque<Pair> pairs;
+  std::deque<Correction> pairs;
   Vector gradient(x.size()), next_gradient(x.size());
   double value = function(x, gradient);
   const double least = options.tolerance * std::sqrt(dot(gradient, gradient));
@@ -68,7 +68,7 @@ void lbfgs(const Function& function, const LbfgsOptions& options, std::vector<do
       value = there;
       break;
     }
-    Pair pair{d, next_gradient, 0};
+    Correction pair{d, next_gradient, 0};
     for (double& s : pair.s) s *= step;
     add(-1, gradient, pair.y);
     pair.product = dot(pair.s, pair.y);

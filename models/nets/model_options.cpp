@@ -13,8 +13,8 @@
 namespace starling::models {
 namespace {
 
-constexpr std::array<std::string_view, 7> kKinds{"auto", "linear", "logistic", "softmax",
-                                                 "mlp",  "net",    "external"};
+constexpr std::array<std::string_view, 7> kModelKinds{"auto", "linear", "logistic", "softmax",
+                                                      "mlp",  "net",    "external"};
 constexpr std::array<std::string_view, 2> kPrecisions{"f32", "f64"};
 constexpr std::size_t kHiddenLayersLimit = 16;
 constexpr std::int64_t kHiddenUnitsLimit = 65'536;
@@ -89,11 +89,11 @@ std::string print_start(const ModelOptions& options) {
   return fmt::format("{} parameters (#{:08x})", x.size(), stable_hash(bytes) >> 32);
 }
 
-const Bindings<ModelOptions>& bindings() {
+const Bindings<ModelOptions>& model_bindings() {
   using enum Scope;
   static const auto kBindings = [] {
     Bindings<ModelOptions> all;
-    all.bind("model.kind", &ModelOptions::kind, OneOf{kKinds}, agreed,
+    all.bind("model.kind", &ModelOptions::kind, OneOf{kModelKinds}, agreed,
              "What is learned: linear (regression, squared error), logistic (two classes), softmax "
              "(any number of classes), mlp (relu layers, for classes or regression), net (images, "
              "by the layers of model.layers), or auto: mlp for images, linear for regression, "
@@ -143,21 +143,21 @@ std::vector<LayerSpec> usual_layers() {
 }
 
 void describe_model(Schema& schema) {
-  bindings().describe(schema);
+  model_bindings().describe(schema);
 }
 
 ModelOptions read_model_options(Reader& reader) {
   ModelOptions options;
-  bindings().read(reader, options);
+  model_bindings().read(reader, options);
   return options;
 }
 
 std::vector<Term> agreed(const ModelOptions& options) {
-  return bindings().agreed(options);
+  return model_bindings().agreed(options);
 }
 
 std::string_view to_string(ModelKind kind) {
-  return kKinds[static_cast<std::size_t>(kind)];
+  return kModelKinds[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace starling::models

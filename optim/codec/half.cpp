@@ -13,7 +13,7 @@
 namespace starling::optim {
 namespace {
 
-constexpr std::uint32_t kSign = 0x8000'0000, kInfinity = 0x7f80'0000;
+constexpr std::uint32_t kSign = 0x8000'0000, kInfiniteBits = 0x7f80'0000;
 constexpr std::uint32_t kExponentUnit = 1U << 23;
 // The bits of an f32 and of an f16 that the latter has not.
 constexpr std::uint32_t kLostBits = 13;
@@ -49,7 +49,7 @@ constexpr std::uint32_t kHalf = (127 - 1) * kExponentUnit;
   const std::uint32_t is_odd = size >> kLostBits & 1;
   const std::uint32_t normal = (size - kBiasDifference + 0xfff + is_odd) >> kLostBits;
   const std::uint32_t tiny = bits_of(float_of(size) + float_of(kHalf)) - kHalf;
-  const std::uint32_t huge = size > kInfinity ? 0x7e00 : 0x7c00;
+  const std::uint32_t huge = size > kInfiniteBits ? 0x7e00 : 0x7c00;
   const std::uint32_t finite = size < kLeastNormal ? tiny : normal;
   return static_cast<std::uint16_t>((size >= kBeyondLargest ? huge : finite) | sign >> 16);
 }
@@ -60,7 +60,7 @@ constexpr std::uint32_t kHalf = (127 - 1) * kExponentUnit;
   const std::uint32_t size = static_cast<std::uint32_t>(half & 0x7fff) << kLostBits;
   const std::uint32_t normal = size + kBiasDifference;
   const std::uint32_t tiny = bits_of(float_of(normal + kExponentUnit) - float_of(kLeastNormal));
-  const std::uint32_t huge = size | kInfinity;
+  const std::uint32_t huge = size | kInfiniteBits;
   const std::uint32_t exponent = size & kExponent;
   const std::uint32_t finite = exponent == 0 ? tiny : normal;
   return float_of((exponent == kExponent ? huge : finite) | sign);
@@ -69,7 +69,7 @@ constexpr std::uint32_t kHalf = (127 - 1) * kExponentUnit;
 [[gnu::always_inline]] inline std::uint16_t bf16_of(std::uint32_t bits) {
   const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
   const std::uint32_t no_number = bits >> 16 | 0x40;
-  return static_cast<std::uint16_t>((bits & ~kSign) > kInfinity ? no_number : rounded);
+  return static_cast<std::uint16_t>((bits & ~kSign) > kInfiniteBits ? no_number : rounded);
 }
 
 [[gnu::always_inline]] inline float from_bf16(std::uint16_t half) {

@@ -179,9 +179,9 @@ bool Conversation::command_on_network(const Words& words) {
   } else if (verb == "hold" && count == 8 && is(1, "vectors") && is(2, "from") && is(4, "to")) {
     nodes_.hold(words[3], words[5], duration_of(words[7]));
   } else if (count == 7 && is(1, "next") && is(3, "from") && is(5, "to")) {
-    using Kind = Mishap::Kind;
-    const std::map<std::string, Kind> kinds = {
-        {"drop", Kind::drop}, {"repeat", Kind::repeat}, {"interrupt", Kind::interrupt}};
+    using enum Mishap::Kind;
+    const std::map<std::string, Mishap::Kind> kinds = {
+        {"drop", drop}, {"repeat", repeat}, {"interrupt", interrupt}};
     nodes_.meddle({kinds.at(verb), words[2], words[4], words[6]});
   } else {
     return false;

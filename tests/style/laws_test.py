@@ -20,8 +20,8 @@ HEAD = """# The map of laws
 For everyone who changes the program. After this page you know which law holds what you change, and where it is.
 `TEST_REWRITE=1 tests/style/laws_test.py .` writes this page, and a test compares it.
 
-A line of a file is a law. Run one by its file or its name: `build/release/tests/test_sim -sf="*end_test.cpp"`,
-`build/sanitized/tests/test_gossip -tc="A newcomer*"`. A file with a short form (`tests/lengths.h`) is in full in
+A line of a file is a law. Run one by its file or its name: `build/test/tests/test_sim -sf="*end_test.cpp"`,
+`build/test/tests/test_gossip -tc="A newcomer*"`. A file with a short form (`tests/lengths.h`) is in full in
 `build/release`, or with `TEST_FULL=1`.
 
 ## Laws of the simulator

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kFormatVersion = "brain.Event:2";
 
 // How a field is written, by Protocol Buffers.
-enum class Wire : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
 template <class Unsigned>
 void put_little_endian(std::string& out, Unsigned number) {
@@ -31,19 +31,19 @@ void put_varint(std::string& out, std::uint64_t number) {
   out.push_back(static_cast<char>(number));
 }
 
-void put_key(std::string& out, std::uint8_t field, Wire wire) {
+void put_key(std::string& out, std::uint8_t field, WireType wire) {
   put_varint(out, static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint8_t>(wire));
 }
 
 void put_bytes(std::string& out, std::uint8_t field, std::string_view bytes) {
-  put_key(out, field, Wire::bytes);
+  put_key(out, field, WireType::bytes);
   put_varint(out, bytes.size());
   out.append(bytes);
 }
 
 std::string event_at(double wall_time) {
   std::string event;
-  put_key(event, 1, Wire::fixed64);
+  put_key(event, 1, WireType::fixed64);
   put_little_endian(event, std::bit_cast<std::uint64_t>(wall_time));
   return event;
 }
@@ -70,12 +70,12 @@ EventFile::EventFile(double wall_time) {
 void EventFile::add(double wall_time, std::int64_t step, std::string_view tag, double value) {
   std::string number;
   put_bytes(number, 1, tag);
-  put_key(number, 2, Wire::fixed32);
+  put_key(number, 2, WireType::fixed32);
   put_little_endian(number, std::bit_cast<std::uint32_t>(static_cast<float>(value)));
   std::string summary;
   put_bytes(summary, 1, number);
   std::string event = event_at(wall_time);
-  put_key(event, 2, Wire::varint);
+  put_key(event, 2, WireType::varint);
   put_varint(event, static_cast<std::uint64_t>(step));
   put_bytes(event, 5, summary);
   put_record(event);

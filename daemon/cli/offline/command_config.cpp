@@ -10,7 +10,7 @@
 namespace starling::daemon {
 namespace {
 
-constexpr std::size_t kColumns = 96;
+constexpr std::size_t kValueColumns = 96;
 
 void print_settings(const Settings& settings) {
   std::string section;
@@ -19,7 +19,8 @@ void print_settings(const Settings& settings) {
     if (own != section) fmt::print("{}[{}]\n", section.empty() ? "" : "\n", own);
     section = own;
     const Setting& setting = settings.at(key.name);
-    for (const std::string& words : wrap_words(key.help, kColumns - 2)) fmt::print("# {}\n", words);
+    for (const std::string& words : wrap_words(key.help, kValueColumns - 2))
+      fmt::print("# {}\n", words);
     fmt::print("{}", key.scope == Scope::agreed ? "# agreed: the same on every node\n" : "");
     fmt::print("{} = {}", key.name.substr(own.size() + 1), setting.value);
     fmt::print("{}\n", setting.origin == "default" ? "" : "   # from " + setting.origin);

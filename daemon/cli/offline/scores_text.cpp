@@ -13,7 +13,7 @@ using ordered = nlohmann::ordered_json;
 
 constexpr std::size_t kConfusionShown = 12;  // classes; more do not fit a screen
 
-std::string number(const std::optional<double>& value) {
+std::string score_shown(const std::optional<double>& value) {
   return value ? fmt::format("{:.4f}", *value) : "-";
 }
 
@@ -38,7 +38,7 @@ std::string mistakes_text(const models::Scores& scores) {
   Table table({">row", "class", "taken for", ">probability"});
   for (const models::Mistake& mistake : scores.surest_mistakes)
     table.add({fmt::to_string(mistake.row), printable(mistake.truth), printable(mistake.prediction),
-               number(mistake.probability)});
+               score_shown(mistake.probability)});
   return "\nSurest and wrong; rows count from 0:\n" + table.text();
 }
 
@@ -51,7 +51,7 @@ std::string scores_text(const models::Scores& scores) {
     text += fmt::format("baseline  {:.6g}  rmse of the mean as the only answer\n",
                         scores.baseline_rmse);
     text += fmt::format("mae       {:.6g}\n", scores.mean_absolute_error);
-    return text + fmt::format("r2        {}\n", number(scores.r_squared));
+    return text + fmt::format("r2        {}\n", score_shown(scores.r_squared));
   }
   text += fmt::format("accuracy  {:.4f}\n", scores.accuracy);
   text += fmt::format("baseline  {:.4f}  accuracy of \"{}\" as the only answer\n",
@@ -69,8 +69,8 @@ std::string scores_text(const models::Scores& scores) {
         with_commas(scores.unknown), printable(scores.first_unknown));
   Table table({"class", ">rows", ">precision", ">recall"});
   for (const models::ClassScore& score : scores.classes)
-    table.add({printable(score.name), with_commas(score.rows), number(score.precision),
-               number(score.recall)});
+    table.add({printable(score.name), with_commas(score.rows), score_shown(score.precision),
+               score_shown(score.recall)});
   text.append("\n").append(table.text());
   if (scores.classes.size() <= kConfusionShown) text.append("\n").append(confusion_text(scores));
   return scores.surest_mistakes.empty() ? text : text + mistakes_text(scores);
