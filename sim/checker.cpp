@@ -28,8 +28,7 @@ constexpr std::uint64_t kStatusEvery = 8;  // points of progress between two loo
 
 std::vector<std::string> names_of_running(const World& world) {
   std::vector<std::string> names;
-  for (std::size_t node : world.running())
-    names.push_back(node_options(world.options(), node).name);
+  for (std::size_t node : world.running()) names.push_back(name_of(node));
   return names;
 }
 
@@ -219,8 +218,7 @@ bool Checker::has_company(std::size_t node) const {
     const gossip::Phase phase = entry->member->phase;
     return phase == gossip::Phase::finished || phase == gossip::Phase::paused;
   };
-  return std::ranges::none_of(others, rests) &&
-         std::ranges::any_of(others, [](const auto& entry) {
+  return std::ranges::none_of(others, rests) && std::ranges::any_of(others, [](const auto& entry) {
            return entry->liveness != gossip::Liveness::left && !is_relay(entry->member) &&
                   entry->member->phase != gossip::Phase::joining;
          });
@@ -294,14 +292,12 @@ void Checker::expect_step() {
   const gossip::Options& options = world_->options().base;
   if (!options.schedule->waits_for_all || options.quorum < 1) return;
   std::map<std::string, std::uint64_t> rounds;
-  for (std::size_t node : world_->running())
-    rounds[node_options(world_->options(), node).name] = world_->status(node).run.round;
+  for (std::size_t node : world_->running()) rounds[name_of(node)] = world_->status(node).run.round;
   for (std::size_t node : world_->running())
     for (const gossip::EdgeStatus& edge : world_->status(node).edges) {
       if (edge.state != gossip::EdgeState::active && edge.state != gossip::EdgeState::late)
         continue;
-      const std::uint64_t own = rounds[node_options(world_->options(), node).name],
-                          other = rounds[edge.name];
+      const std::uint64_t own = rounds[name_of(node)], other = rounds[edge.name];
       if (own > other + kRoundsInStep)
         violated("neighbours stay in step", node,
                  fmt::format("is in round {} and {} in {}", own, edge.name, other));
@@ -329,7 +325,7 @@ void Checker::expect_shares() {
   const std::size_t relays = world_->options().relays;
   optim::Shard due;
   for (std::size_t node : world_->running())
-    if (node >= relays) due.members.push_back(node_id(node_options(world_->options(), node).name));
+    if (node >= relays) due.members.push_back(node_id(name_of(node)));
   for (std::size_t node : world_->running()) {
     if (node < relays) continue;
     const auto& shard = seen_of(node).shard;

@@ -98,7 +98,7 @@ bool EndLaws::have_met(std::size_t node, std::size_t other, Time agreed) {
   };
   if (has_begun(seen_of(node)) && has_begun(seen_of(other))) return true;
   return world_->runs(node) && world_->runs(other) &&
-         world_->machine(node).members->find(node_id(node_options(world_->options(), other).name));
+         world_->machine(node).members->find(node_id(name_of(other)));
 }
 
 void EndLaws::expect_same(std::size_t node, std::size_t other) {

@@ -44,7 +44,7 @@ void Liar::meet_vector(const Hop& hop, gossip::Round& round, Payload& vector) {
 
 // Others pass its record on as they heard it.
 void Liar::tell_record(gossip::Body& body) const {
-  const NodeId self = node_id(node_options(world_->options(), node_).name);
+  const NodeId self = node_id(name_of(node_));
   if (auto* const join = std::get_if<gossip::Join>(&body)) lie_->record(join->self);
   if (auto* const request = std::get_if<gossip::SnapshotRequest>(&body))
     lie_->record(request->self);
@@ -55,6 +55,7 @@ void Liar::tell_record(gossip::Body& body) const {
 
 std::vector<double> Liar::entries() const {
   const std::size_t witness = node_ == 0 ? 1 : 0, nodes = world_->options().nodes;
+  if (!world_->runs(witness)) return {};
   const gossip::TopologyStatus topology = world_->status(witness).topology;
   const auto graph = topology.graph();
   if (!graph || static_cast<std::size_t>(graph->size()) != nodes) return {};
@@ -64,8 +65,7 @@ std::vector<double> Liar::entries() const {
   const std::vector<std::string> names = topology.names();
   std::vector<double> entries(nodes);
   for (std::size_t node = 0; node < nodes; ++node) {
-    const auto name =
-        std::ranges::find(names, node_options(world_->options(), node).name) - names.begin();
+    const auto name = std::ranges::find(names, name_of(node)) - names.begin();
     if (static_cast<std::size_t>(name) < found.size())
       entries[node] = found[static_cast<std::size_t>(name)];
   }

@@ -100,10 +100,6 @@ const Bindings<Options>& bindings() {
   return kBindings;
 }
 
-std::string name_of(std::size_t index) {
-  return fmt::format("node-{}", index);
-}
-
 KeyPair key_pair_of(std::uint64_t seed, std::size_t number) {
   Prng prng = Prng::derive(seed, stable_hash("keys") ^ number);
   Secret bytes(kKeyBytes);
@@ -132,6 +128,10 @@ bool is_liar(const Options& options, std::size_t index) {
 
 bool goes_in_step(const gossip::Options& options) {
   return !options.schedule->is_loose && !options.schedule->is_pairwise;
+}
+
+std::string name_of(std::size_t index) {
+  return fmt::format("node-{}", index);
 }
 
 std::string host_of(std::size_t index) {

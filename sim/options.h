@@ -70,12 +70,13 @@ bool goes_in_step(const gossip::Options& options);
 // clock should stand still: the simulator decides how long a job takes.
 using TrainerFactory = std::function<std::unique_ptr<optim::Trainer>(std::size_t index)>;
 
+std::string name_of(std::size_t index);  // node-<index>
 // Of the machine of node-<index>, and where that node listens for control messages.
 std::string host_of(std::size_t index);
 Endpoint control_of(std::size_t index);
 // The keys of node-<index> of the cluster that the seed makes, with a certificate for all times.
 std::shared_ptr<gossip::Credentials> credentials_of(std::uint64_t seed, std::size_t index);
-// What node-<index> is told, if nobody tells it anything else.
+// What node-<index> is told, if nobody tells it anything else. Makes its keys, which takes long.
 gossip::Options node_options(const Options& options, std::size_t index);
 
 void describe(Schema& schema);

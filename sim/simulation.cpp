@@ -109,7 +109,7 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer, const Lis
 gossip::NodeSummary report(const World& world, std::size_t node) {
   const gossip::Status status = world.status(node);
   gossip::NodeSummary report;
-  report.name = node_options(world.options(), node).name;
+  report.name = name_of(node);
   report.round = status.run.round;
   if (status.run.steps > 0 && std::isfinite(status.run.loss)) report.loss = status.run.loss;
   if (status.run.evaluation) {

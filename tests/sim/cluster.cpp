@@ -67,7 +67,7 @@ double Cluster::error() const {
 }
 
 gossip::Liveness Cluster::liveness(std::size_t seen_by, std::size_t node) const {
-  const std::string name = sim::node_options(world.options(), node).name;
+  const std::string name = sim::name_of(node);
   for (const gossip::MemberStatus& member : world.status(seen_by).members)
     if (member.member->name == name) return member.liveness;
   return gossip::Liveness::dead;

@@ -138,7 +138,7 @@ TEST_CASE("A newcomer whose donors die asks another and starts in time") {
       return;
     ++asked;
     for (std::size_t k = 0; k < 8 && asked == 1; ++k)
-      if (node_id(sim::node_options(cluster.world.options(), k).name) == send->to)
+      if (node_id(sim::name_of(k)) == send->to)
         cluster.world.at(cluster.world.now(), [&cluster, k] { cluster.world.crash(k); });
   });
   gossip::Options options = sim::node_options(cluster.world.options(), 8);

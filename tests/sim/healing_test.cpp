@@ -20,7 +20,7 @@ namespace {
 std::map<std::pair<NodeId, NodeId>, double> weights_of(const Cluster& cluster) {
   std::map<std::pair<NodeId, NodeId>, double> weights;
   for (std::size_t node : cluster.world.running()) {
-    const NodeId self = node_id(sim::node_options(cluster.world.options(), node).name);
+    const NodeId self = node_id(sim::name_of(node));
     for (const gossip::EdgeStatus& edge : cluster.world.status(node).edges)
       if (edge.state == gossip::EdgeState::active && edge.weight > 0)
         weights[{self, edge.id}] = edge.weight;

@@ -93,8 +93,7 @@ class Hidden : public Cluster {
     const gossip::Status status = world.status(node);
     if (!status.topology.sites) return false;
     const auto& sites = *status.topology.sites;
-    const auto self = std::ranges::find(
-        sites, node_id(sim::node_options(world.options(), node).name), &topology::Site::id);
+    const auto self = std::ranges::find(sites, node_id(sim::name_of(node)), &topology::Site::id);
     if (self == sites.end()) return false;
     const auto near = topology::neighbors(*status.topology.options, sites,
                                           static_cast<int>(self - sites.begin()));
