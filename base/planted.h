@@ -14,7 +14,7 @@
 
 namespace starling::planted {
 
-inline constexpr std::array<std::string_view, 23> kBugs = {
+inline constexpr std::array<std::string_view, 31> kBugs = {
     "early_contribution",   // startup: training begins while the model is still asked for
     "duplicate_applied",    // gate: a message that came before is let through
     "round_goes_back",      // training: a finished job counts for the round before it, now and then
@@ -38,6 +38,14 @@ inline constexpr std::array<std::string_view, 23> kBugs = {
     "replica_misses",         // channel: one end does not add every eighth message of its peer
     "steps_after_end",        // closing: a node takes a step while the models become one
     "seals_unseen",           // closing: a node takes any model of the end, however far it lies
+    "seal_not_taken",  // trainer: a node says that it has the model of the end and keeps its own
+    "late_awaited",    // settlement: the end waits without end for a node that does not end
+    "flips_unseen",    // wire: the checksum of a header is not compared
+    "share_kept",      // node: data are not dealt again when members change
+    "nan_averaged",    // mixer: vectors that are not finite are averaged
+    "round_without_step",  // round counter: one round in 32 counts twice
+    "waits_for_nobody",    // schedules: a round ends without the vectors of the others
+    "news_repeated",       // dissemination: a listener is told 400 times at once
 };
 
 // The place of a bug in the list. A name that is not in the list does not compile.

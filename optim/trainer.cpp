@@ -369,7 +369,7 @@ class TypedTrainer final : public Trainer {
           distance, within);
       return;
     }
-    begin_at(sealed);
+    if (!PLANTED(seal_not_taken)) begin_at(sealed);
     done.sealed = hash;
   }
 

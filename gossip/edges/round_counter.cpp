@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/planted.h"
+
 namespace starling::gossip {
 namespace {
 
@@ -55,6 +57,7 @@ std::optional<NodeId> RoundCounter::alone(Streams streams) const {
 }
 
 void RoundCounter::go_to(Time now, std::uint64_t round, Duration pace) {
+  if (PLANTED(round_without_step) && round % 32 == 31) ++round;
   const Duration time = now - std::exchange(counted_, now);
   const std::uint64_t ahead = round - std::exchange(round_, round);
   const auto within = pace > Duration{} ? static_cast<std::uint64_t>(time / pace) : 0;

@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "base/planted.h"
+
 namespace starling::gossip {
 namespace {
 
@@ -140,8 +142,9 @@ void Dissemination::tell(Time now, Outbox& out) {
   burden_ = burden_of(roster_);
   const std::vector<NodeId> listeners = fanout_.choose(within_reach(roster_), prng_, burden_);
   for (NodeId listener : listeners)
-    if (auto rumors = rumors_for(listener); !rumors.empty())
-      out.send(listener, Gossip{std::move(rumors)});
+    for (int told = 0; told < (PLANTED(news_repeated) ? 400 : 1); ++told)
+      if (auto rumors = rumors_for(listener); !rumors.empty())
+        out.send(listener, Gossip{std::move(rumors)});
   if (is_crowded() && !listeners.empty()) {
     out.send(listeners.front(), digest());
     queue_.count_all(kDigestWorth, most_tellings());

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "base/planted.h"
 #include "base/prng.h"
 #include "gossip/members/hold_up.h"
 #include "gossip/members/look_alikes.h"
@@ -35,6 +36,7 @@ bool is_alone(const NodeParts& parts, Time now) {
 }
 
 void reassign_data(NodeParts& parts) {
+  if (PLANTED(share_kept)) return;
   parts.training.reassign(parts.share.deal(parts.neighborhood.sharing()));
   parts.dealt_view = parts.neighborhood.view();
 }

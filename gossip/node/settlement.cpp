@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/planted.h"
+
 namespace starling::gossip {
 namespace {
 
@@ -62,6 +64,11 @@ std::string left_behind_text(const Roster& members) {
       last->sealed > 0 ? fmt::format(" with model {:016x}", last->sealed) : "";
   return fmt::format("the others ended after round {}{}, and none of them is left", last->end_at,
                      model);
+}
+
+// How long members that do not end hold the end up.
+Duration patience_with_late() {
+  return PLANTED(late_awaited) ? std::chrono::hours(1) : kSettlePatience;
 }
 
 // Whether the models are summed in that epoch.
@@ -142,8 +149,9 @@ void Settlement::drive(Time now, Outbox& out) {
   const bool works = running_ != Work::none || candidate_ || tree_.stage() == adds;
   if (tree_.stage() != none && !works && tree_.is_stuck(now)) tree_.leave();
   const auto root = next_root();
-  const bool may_start = ended_count(around_.members) == parties(around_.members).size() ||
-                         now >= begun_ + kSettlePatience;
+  const Duration patience = patience_with_late();
+  const bool may_start =
+      ended_count(around_.members) == parties(around_.members).size() || now >= begun_ + patience;
   if (tree_.stage() == none && root == around_.members.self() && may_start && !candidate_) {
     const TallyTree::Sum sum{tree_.sum().epoch + 1, around_.members.self(), end_.best_round()};
     const TallyTree::Calls whom =
@@ -151,7 +159,7 @@ void Settlement::drive(Time now, Outbox& out) {
     tree_.join(now, sum, std::nullopt, whom, out);
   }
   // The member whose turn it is does nothing.
-  if (tree_.stage() == none && root && now >= tree_.moved() + 2 * kSettlePatience) {
+  if (tree_.stage() == none && root && now >= tree_.moved() + 2 * patience) {
     refused_.insert(*root);
     tree_.touch(now);
   }

@@ -1,6 +1,7 @@
 #include "gossip/wire/wire.h"
 
 #include "base/content_hash.h"
+#include "base/planted.h"
 #include "gossip/wire/archives.h"
 
 namespace starling::gossip {
@@ -110,7 +111,7 @@ Result<Header> decode_header(std::span<const std::byte> bytes, RecordCache* reco
   if (is_of_another_version(bytes)) return fail("protocol");
   const std::uint64_t sum = read_sum(bytes.last(kHeaderSumBytes));
   bytes = bytes.first(bytes.size() - kHeaderSumBytes);
-  if (content_hash(bytes) != sum) return fail("checksum");
+  if (content_hash(bytes) != sum && !PLANTED(flips_unseen)) return fail("checksum");
   return read_header({bytes, records});
 }
 

@@ -104,7 +104,7 @@ std::size_t drop_not_finite(std::vector<Pair>& pairs, const std::vector<double>&
                             std::vector<Rejection>& rejections) {
   std::vector<Pair> kept;
   for (std::size_t j = 0; j < pairs.size(); ++j) {
-    if (std::isfinite(squared[j]))
+    if (std::isfinite(squared[j]) || PLANTED(nan_averaged))
       kept.push_back(pairs[j]);
     else
       rejections.push_back({pairs[j].term->peer, "not finite"});

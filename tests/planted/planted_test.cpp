@@ -23,8 +23,12 @@ bool is_of_codec(std::size_t bug) {
 // Where all are equally fast nobody has to be waited for.
 sim::Options trial_for(std::size_t bug) {
   if (is_of_codec(bug)) return compressed_trial();
-  if (bug == planted::bug("seals_unseen")) return lying_trial();
-  return bug == planted::bug("never_waits_again") ? straggler_trial() : quick_trial();
+  if (bug == planted::bug("seals_unseen")) return lying_trial("seal");
+  if (bug == planted::bug("nan_averaged")) return lying_trial("nan");
+  if (bug == planted::bug("late_awaited")) return lying_trial("silent");
+  const bool waits =
+      bug == planted::bug("never_waits_again") || bug == planted::bug("waits_for_nobody");
+  return waits ? straggler_trial() : quick_trial();
 }
 
 std::string_view fault_for(std::size_t bug) {
@@ -33,10 +37,17 @@ std::string_view fault_for(std::size_t bug) {
   return bug == planted::bug("never_late") ? kHung : "";
 }
 
+// The seed before the first one: TEST_SEED in the environment asks for others.
+std::uint64_t seeds_before() {
+  const char* other = std::getenv("TEST_SEED");
+  return other ? std::stoull(other) : 0;
+}
+
 sim::SoakReport search_written(std::size_t bug, std::uint64_t seeds, std::string_view fault) {
   planted::active = bug;
   sim::SoakReport report;
-  for (std::uint64_t seed = 1; seed <= seeds && report.failures.empty(); ++seed) {
+  for (std::uint64_t k = 1; k <= seeds && report.failures.empty(); ++k) {
+    const std::uint64_t seed = seeds_before() + k;
     sim::Verdict verdict =
         sim::try_scenario(quick_trial(), quick_trainers(), written_scenario(seed, fault));
     if (!verdict.violations.empty()) report.failures.push_back(std::move(verdict));
@@ -47,8 +58,10 @@ sim::SoakReport search_written(std::size_t bug, std::uint64_t seeds, std::string
 
 sim::SoakReport search(std::size_t bug, const sim::Options& trial, std::uint64_t seeds) {
   planted::active = bug;
-  const sim::SoakOptions options{
-      .world = trial, .first_seed = 1, .last_seed = seeds, .failures_limit = 1};
+  const sim::SoakOptions options{.world = trial,
+                                 .first_seed = seeds_before() + 1,
+                                 .last_seed = seeds_before() + seeds,
+                                 .failures_limit = 1};
   sim::SoakReport report = sim::soak(
       options, quick_trainers(is_of_codec(bug) ? compressed_training() : fading_training()));
   planted::active = planted::kNoBug;
@@ -82,5 +95,5 @@ TEST_CASE("Every planted bug is found within two hundred seeds by the law that t
     table += name + ": " + verdict.violations.front().law + "\n";
   }
   if (std::getenv("TEST_REWRITE")) std::ofstream(kFoundPath) << table;
-  CHECK(table == kept_table());
+  if (seeds_before() == 0) CHECK(table == kept_table());
 }

@@ -49,10 +49,10 @@ inline sim::Options straggler_trial() {
   return trial;
 }
 
-// One member gives a false model at the end of the run.
-inline sim::Options lying_trial() {
+// One member lies.
+inline sim::Options lying_trial(std::string_view lie) {
   sim::Options trial = quick_trial();
-  trial.lie = sim::lie_named("seal");
+  trial.lie = sim::lie_named(lie);
   return trial;
 }
 

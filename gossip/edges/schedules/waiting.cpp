@@ -23,7 +23,7 @@ std::vector<NodeId> WaitingScheduler::choose(Streams streams) {
 }
 
 bool WaitingScheduler::may_finish(Time now, const Turn& turn, Streams streams) const {
-  if (has_quorum(turn, streams)) return true;
+  if (has_quorum(turn, streams) || PLANTED(waits_for_nobody)) return true;
   const bool far_ahead = is_far_ahead(turn, streams);
   return std::ranges::none_of(streams, [&](const StreamView& stream) {
     return now < waits_until(turn, stream, far_ahead);
