@@ -24,6 +24,7 @@ void Aggregate::set_value(Vector value) {
     floors_ = scale_ = Vector(value.size(), 1.0F);
   }
   value_ = std::move(value);
+  set_limits();
 }
 
 void Aggregate::set_floors(Vector floors) {
@@ -32,22 +33,30 @@ void Aggregate::set_floors(Vector floors) {
   measure();
 }
 
-bool Aggregate::is_far(std::size_t place, float estimate) const {
-  const float own = std::isfinite(value_[place]) ? std::abs(value_[place]) : 0;
-  return !(std::abs(estimate) <= kFar * std::max(scale_[place], own));
+void Aggregate::set_limits() {
+  limits_.resize(value_.size());
+  std::ranges::transform(value_, scale_, limits_.begin(), [](float value, float scale) {
+    return kFar * std::max(scale, std::isfinite(value) ? std::abs(value) : 0);
+  });
 }
 
-// What this node and its neighbours hold for possible, but for the largest.
+bool Aggregate::is_far(std::size_t place, float estimate) const {
+  return !(std::abs(estimate) <= limits_[place]);
+}
+
+// What this node and its neighbours hold for possible, but for the largest. By edge, not by place,
+// here and in update(): a compiler can take several places at once.
 void Aggregate::measure() {
-  for (std::size_t k = 0; k < value_.size(); ++k) {
-    float largest = std::abs(estimate_[k]), second = floors_[k];
-    for (const auto& [id, edge] : edges_) {
+  Vector largest(value_.size());
+  scale_ = floors_;
+  std::ranges::transform(estimate_, largest.begin(), [](float x) { return std::abs(x); });
+  for (const auto& [id, edge] : edges_)
+    for (std::size_t k = 0; k < value_.size(); ++k) {
       const float told = std::abs(edge.told[k]);
-      second = std::max(second, std::min(largest, told));
-      largest = std::max(largest, told);
+      scale_[k] = std::max(scale_[k], std::min(largest[k], told));
+      largest[k] = std::max(largest[k], told);
     }
-    scale_[k] = second;
-  }
+  set_limits();
 }
 
 void Aggregate::move(const Vector& way) {
@@ -55,6 +64,7 @@ void Aggregate::move(const Vector& way) {
   add(way, value_);
   add(way, estimate_);
   for (auto& [id, edge] : edges_) add(way, edge.estimate);
+  set_limits();
 }
 
 void Aggregate::add(const Vector& way, Vector& to) {
@@ -96,23 +106,22 @@ void Aggregate::update() {
   }
   const std::size_t gone = PLANTED(neighbor_miscounted) ? 1 : 0;
   measure();
-  for (std::size_t k = 0; k < value_.size(); ++k) {
-    double own = value_[k], sum = 0;
-    for (const auto& [id, edge] : edges_) {
-      own -= edge.flow[k];
-      sum += edge.estimate[k];
+  std::vector<double> own(value_.begin(), value_.end()), sum(value_.size());
+  for (const auto& [id, edge] : edges_)
+    for (std::size_t k = 0; k < value_.size(); ++k) {
+      own[k] -= edge.flow[k];
+      sum[k] += edge.estimate[k];
     }
-    const double mean = (own + sum) / static_cast<double>(edges_.size() + 1 + gone);
-    if (is_far(k, static_cast<float>(mean)) && std::isfinite(value_[k])) {
-      restart(k);
-      continue;
+  for (std::size_t k = 0; k < value_.size(); ++k)
+    estimate_[k] =
+        static_cast<float>((own[k] + sum[k]) / static_cast<double>(edges_.size() + 1 + gone));
+  for (auto& [id, edge] : edges_)
+    for (std::size_t k = 0; k < value_.size(); ++k) {
+      edge.flow[k] += estimate_[k] - edge.estimate[k];
+      edge.estimate[k] = estimate_[k];
     }
-    for (auto& [id, edge] : edges_) {
-      edge.flow[k] += static_cast<float>(mean) - edge.estimate[k];
-      edge.estimate[k] = static_cast<float>(mean);
-    }
-    estimate_[k] = static_cast<float>(mean);
-  }
+  for (std::size_t k = 0; k < value_.size(); ++k)
+    if (is_far(k, estimate_[k]) && std::isfinite(value_[k])) restart(k);
 }
 
 // Without flows, and with this node's value as everybody's.

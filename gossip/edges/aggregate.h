@@ -67,12 +67,14 @@ class Aggregate {
   };
   bool is_far(std::size_t place, float estimate) const;
   bool is_far(std::size_t place, float flow, float estimate) const;
+  void set_limits();
   void measure();
   void restart(std::size_t place);
 
   Vector value_, estimate_;
   Vector floors_;
-  Vector scale_;  // of each place, at the last update; kFar times that is too far
+  Vector scale_;   // of each place, at the last update
+  Vector limits_;  // kFar times that, or times the own value if that is larger: more is too far
   Vector disagreement_, newest_disagreement_;  // the second: since the last update
   bool was_heard_ = false;                     // since the last update
   std::map<NodeId, Edge> edges_;

@@ -337,8 +337,10 @@ void Sessions::close_all(Time now, Outbox& out) {
 
 // ---------------------------------------------------------------- status
 
-bool Sessions::is_settled() const {
-  return open_.empty() && unsettled() == 0;
+bool Sessions::is_settled(const Roster& members) const {
+  return open_.empty() && std::ranges::all_of(closing_, [&](const Session& session) {
+           return session.ledger.is_settled() || !members.find(session.peer);
+         });
 }
 
 std::size_t Sessions::unsettled() const {

@@ -85,8 +85,9 @@ class Sessions {
 
   // ---- the end
   void close_all(Time now, Outbox& out);
-  // No session is open, and none has a pair that one end may have mixed and the other not.
-  bool is_settled() const;
+  // No session is open, and none has a pair that one end may have mixed and the other not, but with
+  // a member that is dead or has left: it answers no more.
+  bool is_settled(const Roster& members) const;
   // The number of closing sessions that are not settled.
   std::size_t unsettled() const;
   // The number of open sessions with a late pair: one end may have mixed it and the other not.

@@ -228,10 +228,19 @@ Time Membership::deadline() const {
 
 // ---------------------------------------------------------------- messages to members
 
+// What this node was the only one to know would be lost: a relay is all that hidden nodes reach. A
+// member that is taken for dead may only be cut off.
 void Membership::leave(Outbox& out) {
   identity_.leave();
-  const Gossip goodbye{{{roster_.own_record(), Liveness::left, roster_.self()}}};
-  for (const NodeId id : within_reach(roster_)) out.send(id, goodbye);
+  std::vector<NodeId> listeners = within_reach(roster_);
+  for (const auto& entry : roster_.others())
+    if (entry->liveness == Liveness::dead && !is_hidden(*entry->member))
+      listeners.push_back(entry->member->id);
+  for (const NodeId id : listeners) {
+    Gossip goodbye{dissemination_.rumors_for(id)};
+    goodbye.rumors.back() = {roster_.own_record(), Liveness::left, roster_.self()};
+    out.send(id, std::move(goodbye));
+  }
 }
 
 // A hidden node opens the connections by which the others reach it.

@@ -88,7 +88,7 @@ bool Closing::wind_up(Outbox& out) {
 // Whether nothing is left to average.
 bool Closing::average_last_pairs(Outbox& out) {
   Exchange& exchange = around_.exchange;
-  if (!exchange.sessions().has_pairs()) return exchange.sessions().is_settled();
+  if (!exchange.sessions().has_pairs()) return exchange.sessions().is_settled(around_.members);
   optim::Job job;
   if (!around_.life.has_come_to<Ending>()) job.round = exchange.rounds().round() + 1;
   job.absorb = true;

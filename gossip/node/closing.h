@@ -20,6 +20,7 @@ class Closing {
   // The other parts of the node, which outlive it.
   struct Around {
     const Options& options;
+    const Roster& members;
     Life& life;
     Exchange& exchange;
     Saver& saver;

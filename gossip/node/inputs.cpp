@@ -12,7 +12,7 @@ concept OfMembers = std::same_as<B, Join> || std::same_as<B, Gossip> || std::sam
     std::same_as<B, Revoked>;
 
 // How long a leaving node waits at most until its pairs are settled. Smaller: the mean of the fleet
-// may change where much is lost. Larger: a node beside a dead neighbour takes longer to stop.
+// may change where much is lost. Larger: beside a neighbour that is silent a node stops later.
 constexpr Duration kLeaveLimit = std::chrono::seconds(3);
 // Passes the body of a message to the part that it concerns.
 struct Hearing {

@@ -77,7 +77,8 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       startup(options, now, life, share, resumed),
       strays(given),
       saver(given.checkpoint, now),
-      training(options, {life, exchange, links, donor, saver, budget, run_end, settlement}),
+      training(options,
+               {members, life, exchange, links, donor, saver, budget, run_end, settlement}),
       fleet(given, exchange.means(), membership.extremes()),
       neighborhood(given.topology, given.schedule->is_matched) {
   gate.set_payload_limit(is_relay(options) ? kRelayedModelBytesLimit : kUnknownModelBytesLimit);

@@ -64,6 +64,7 @@ void TallyTree::receive(Time now, NodeId from, const Tally& message, Payload pay
   if (found == peers_.end()) return;
   Peer& peer = found->second;
   peer.heard = moved_ = now;
+  if (message.kind == Tally::Kind::elsewhere && from == parent_) return leave();
   if (message.kind == Tally::Kind::busy || from == parent_) return;
   if (message.kind == Tally::Kind::part && peer.part.models == 0 && !payload.empty())
     peer.part = {std::move(payload), std::max<std::uint64_t>(1, message.models)};
@@ -74,6 +75,8 @@ void TallyTree::receive(Time now, NodeId from, const Tally& message, Payload pay
 // The first call of a neighbour crosses this node's own; a second one says that this was lost.
 // `models`: of the part that it has sent.
 void TallyTree::hear_call(Time now, NodeId from, std::uint64_t models, Outbox& out) {
+  // This node has left that tree. A child that were told "busy" would wait for it without end.
+  if (stage_ == Stage::none) return out.send(from, message(Tally::Kind::elsewhere));
   Peer& peer = peers_[from];
   const bool is_again = std::exchange(peer.has_called, true);
   peer.heard = moved_ = now;

@@ -36,6 +36,7 @@ class Training {
  public:
   // The other parts of the node; they and the options outlive the training.
   struct Around {
+    const Roster& members;
     Life& life;
     Exchange& exchange;
     const Links& links;
@@ -52,7 +53,7 @@ class Training {
         pace_(options.local_steps.pace),
         masks_(options),
         solitude_(options),
-        closing_({options, around.life, around.exchange, around.saver, around.end,
+        closing_({options, around.members, around.life, around.exchange, around.saver, around.end,
                   around.settlement, course_, masks_}),
         evaluations_(options.evaluation) {}
 

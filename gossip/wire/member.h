@@ -85,7 +85,7 @@ inline bool is_hidden(const Member& member) {
 }
 // Whether its rounds are over.
 inline bool has_ended(const Member& member) {
-  return member.phase == Phase::ending || member.phase == Phase::finished;
+  return member.phase == Phase::ending || member.phase == Phase::finished || member.sealed != 0;
 }
 inline bool is_relay(const Member& member) {
   return member.role == Role::relay;

@@ -233,6 +233,17 @@ TEST_CASE("A node that leaves is gone at once and old news does not revive it") 
   CHECK(table.seen(0, "node-2") == Liveness::left);
 }
 
+TEST_CASE("A node that leaves passes on the news that it has not told yet") {
+  Cluster table;
+  table.run(1s);
+  Party& leaver = *table.parties[2];
+  leaver.membership.receive(table.now, {}, Gossip{{rumor(1, 1, Liveness::alive)}}, leaver.outbox);
+  leaver.membership.leave(leaver.outbox);
+  table.deliver();
+  CHECK(table.seen(0, "node-2") == Liveness::left);
+  CHECK(table.seen(0, "node-7") == Liveness::alive);
+}
+
 TEST_CASE("A restarted node replaces its earlier incarnation") {
   Cluster table;
   table.run(1s);

@@ -59,6 +59,7 @@ struct End : Party {
     for (const Sessions::Mixable& mixable : sessions.take()) numbers.push_back(mixable.pair.index);
     return numbers;
   }
+  bool is_settled() const { return sessions.is_settled(membership.roster()); }
 
   Sessions sessions;
 };
@@ -251,8 +252,8 @@ TEST_CASE("A settled edge asks nothing") {
   edge.a.sessions.close_all(edge.now, edge.a.outbox);
   edge.b.sessions.close_all(edge.now, edge.b.outbox);
   edge.talk(2s);
-  CHECK(edge.a.sessions.is_settled());
-  CHECK(edge.b.sessions.is_settled());
+  CHECK(edge.a.is_settled());
+  CHECK(edge.b.is_settled());
   CHECK(edge.a.sessions.deadline() == kNever);
   CHECK(edge.b.sessions.deadline() == kNever);
 }
@@ -264,14 +265,14 @@ TEST_CASE("A pair that was open when the edge closed is mixed at both ends") {
   edge.a.said(), edge.b.said();  // both vectors are lost
   edge.a.sessions.close_all(edge.now, edge.a.outbox);
   edge.b.sessions.close_all(edge.now, edge.b.outbox);
-  CHECK_FALSE(edge.a.sessions.is_settled());
+  CHECK_FALSE(edge.a.is_settled());
   CHECK(edge.a.sessions.unsettled() == 1);
   edge.talk(2s);
   CHECK(edge.a.pairs() == Numbers{1});
   CHECK(edge.b.pairs() == Numbers{1});
   edge.talk(2s);
-  CHECK(edge.a.sessions.is_settled());
-  CHECK(edge.b.sessions.is_settled());
+  CHECK(edge.a.is_settled());
+  CHECK(edge.b.is_settled());
 }
 
 TEST_CASE("A vector that the peer never answered does not keep a closing edge unsettled") {
@@ -283,8 +284,23 @@ TEST_CASE("A vector that the peer never answered does not keep a closing edge un
   edge.talk(2s);
   CHECK(edge.a.pairs().empty());
   CHECK(edge.b.pairs().empty());
-  CHECK(edge.a.sessions.is_settled());
-  CHECK(edge.b.sessions.is_settled());
+  CHECK(edge.a.is_settled());
+  CHECK(edge.b.is_settled());
+}
+
+TEST_CASE("A node that leaves waits for no pair with a member that is dead") {
+  Edge edge;
+  edge.a.offer(1, edge.now);
+  edge.b.offer(1, edge.now);
+  edge.a.take(edge.now, edge.b.said());
+  CHECK(edge.a.pairs() == Numbers{1});
+  edge.a.sessions.close_all(edge.now, edge.a.outbox);
+  CHECK_FALSE(edge.a.is_settled());
+  const Roster& members = edge.a.membership.roster();
+  for (const Time end = edge.now + 20s; edge.now < end; edge.now += 100ms)
+    edge.a.membership.tick(edge.now, edge.a.outbox);
+  REQUIRE(members.entry(edge.b.membership.roster().self())->liveness == Liveness::dead);
+  CHECK(edge.a.is_settled());
 }
 
 TEST_CASE("Sessions that close without an end are given up when they are too many") {

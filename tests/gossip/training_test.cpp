@@ -22,7 +22,8 @@ struct Trainee : Party {
         saver({}, now),
         end(options, exchange.rounds().are_related()),
         settlement(options, end, {membership.roster(), links, gate}),
-        training(options, {life, exchange, links, donor, saver, budget, end, settlement}) {
+        training(options, {membership.roster(), life, exchange, links, donor, saver, budget, end,
+                           settlement}) {
     for (const LifePhase& phase : {LifePhase(phases::Assigning()), LifePhase(phases::Fetching()),
                                    LifePhase(phases::Ready())})
       life.enter(now, phase);
