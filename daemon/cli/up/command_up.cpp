@@ -245,13 +245,19 @@ class Progress {
   void show(Fleet& fleet, double time_s) {
     if (screen_.is_live())
       screen_.draw(draw(view(fleet, time_s), screen_.size(), screen_.style()));
-    else if (time_s - last_line_s_ >= kLineEvery_s)
+    else if (time_s - last_line_s_ >= kLineEvery_s || is_first_loss(fleet))
       print(fleet, time_s);
   }
 
  private:
-  // Shorter: more to read in a log.
-  static constexpr double kLineEvery_s = 2;
+  static constexpr double kLineEvery_s = 2;  // shorter: more to read in a log
+
+  // It is shown at once: that the nodes learn is what the user waits for.
+  bool is_first_loss(Fleet& fleet) {
+    if (has_loss_) return false;
+    has_loss_ = gossip::mean(fleet.present_summaries(), &gossip::NodeSummary::loss).has_value();
+    return has_loss_;
+  }
 
   FleetView view(Fleet& fleet, double time_s) {
     const Fleet::Sentence sentence = fleet.sentence();
@@ -281,6 +287,7 @@ class Progress {
   Course course_;
   Notices told_;
   double last_line_s_ = -1e9;
+  bool has_loss_ = false;
 };
 
 // Once the user wants the run to end: its nodes end it. Where they cannot, or take longer than
