@@ -5,9 +5,9 @@
 
 Exit code 77, and a word, where there is no python3-torch.
 """
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -101,16 +101,27 @@ CHILDREN = {
     "shards": shards, "dies": dies, "refused": refused}
 
 
+def play(child, rank, folder, socket):
+    """What it prints is in the file of its rank."""
+    os.dup2(os.open(folder / str(rank), os.O_CREAT | os.O_WRONLY), sys.stdout.fileno())
+    join(folder, rank)
+    CHILDREN[child](rank, socket)
+
+
 class Groups(unittest.TestCase):
     def played(self, child, script):
         """What the processes print, one after the other."""
         with tempfile.TemporaryDirectory() as folder, FakeDaemon() as daemon:
+            # Forked, for PyTorch takes two seconds to import; before the daemon's thread begins.
+            children = [multiprocessing.get_context("fork").Process(
+                target=play, args=(child, rank, Path(folder), daemon.path))
+                for rank in range(SIZE)]
+            for process in children:
+                process.start()
             daemon.run(script)
-            environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
-            children = [subprocess.Popen(
-                [sys.executable, __file__, child, str(rank), folder, daemon.path],
-                stdout=subprocess.PIPE, text=True, env=environment) for rank in range(SIZE)]
-            return [process.communicate(timeout=120)[0].strip() for process in children]
+            for process in children:
+                process.join(timeout=120)
+            return [(Path(folder) / str(rank)).read_text().strip() for rank in range(SIZE)]
 
     def test_replicas_take_what_the_network_gives_and_deal_out_its_share(self):
         seen = []
@@ -192,9 +203,5 @@ class Groups(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] and sys.argv[1] in CHILDREN:
-        name, number, place, path = sys.argv[1:]
-        join(Path(place), int(number))
-        CHILDREN[name](int(number), path)
-    else:
-        unittest.main()
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    unittest.main()

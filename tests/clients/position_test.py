@@ -68,8 +68,9 @@ class Epochs(unittest.TestCase):
             seen = []
             for place in range(3):
                 position = Position()
-                for _ in range(6 if workers else 30):
-                    seen += drawn(loader, place, 3, position, chance.randint(1, 5))
+                for _ in range(3 if workers else 30):  # their processes start each time
+                    steps = chance.randint(2, 4) if workers else chance.randint(1, 5)
+                    seen += drawn(loader, place, 3, position, steps)
             epochs = min(epoch for epoch, _ in seen[-1:])
             self.assertGreater(epochs, 0)
             self.expect_each_once(seen, 50, 1)

@@ -260,10 +260,13 @@ TEST_CASE("On a ring the neighbours of a member that sends nothing sound go on w
 }
 
 // Lies that are averaged, if shortened, add up in what exact algorithms remember of their edges.
+// In the short form each lie with one of them.
 TEST_CASE("Exact algorithms end in the optimum beside lies that are refused") {
+  std::size_t place = 0;
   for (const std::string_view algorithm : {"ed", "gt"})
     for (const sim::Lie& lie : sim::lies()) {
       if (!is_plain_lie(lie)) continue;
+      if (!tries_full() && (place++ % 2 > 0) == (algorithm == "ed")) continue;
       CAPTURE(algorithm);
       CAPTURE(lie.name);
       CHECK(after_lies({.lie = &lie, .way = {"", optim::algorithm_named(algorithm)}}).error < 1e-9);

@@ -12,6 +12,7 @@
 
 #include "daemon/process/zmq_transport.h"
 #include "tests/daemon/raw_client.h"
+#include "tests/lengths.h"
 #include "tests/system/harness.h"
 
 using namespace starling;
@@ -358,7 +359,8 @@ TEST_CASE("A summary does not count a node that died among those that trained") 
   ::setenv("TMPDIR", std::filesystem::path(log_path).parent_path().c_str(), 1);
   auto up = daemon::ChildProcess::start(
       {testing::program(), "up", "-n", "3", "--data.samples=400", "--model.kind=softmax",
-       "--stop.rounds=12000", "--listen.http=127.0.0.1:0"},
+       test::tries_full() ? "--stop.rounds=12000" : "--stop.rounds=4000",
+       "--listen.http=127.0.0.1:0"},
       log_path);
   ::unsetenv("TMPDIR");
   REQUIRE(up.has_value());
@@ -482,7 +484,7 @@ TEST_CASE("Plain averaging of data that differ is answered with what auto takes"
   const std::string keys = " --optim.algorithm=dpsgd --data.partition=by-label";
   const testing::Outcome up = testing::run(
       "up -n 4 -c configs/ring.ini --stop.rounds=3 --stop.accuracy= "
-      "--listen.http=127.0.0.1:0" +
+      "--data.samples=400 --listen.http=127.0.0.1:0" +
       keys);
   CAPTURE(up.err);
   CHECK(up.err.find(text) != std::string::npos);
@@ -491,6 +493,6 @@ TEST_CASE("Plain averaging of data that differ is answered with what auto takes"
   CHECK(says(node, text));
   const testing::Outcome chosen = testing::run(
       "up -n 4 -c configs/ring.ini --stop.rounds=3 --stop.accuracy= "
-      "--data.partition=by-label --listen.http=127.0.0.1:0");
+      "--data.samples=400 --data.partition=by-label --listen.http=127.0.0.1:0");
   CHECK(chosen.out.find("Algorithm ed: data differ by node") != std::string::npos);
 }
