@@ -47,7 +47,10 @@ class RawClient {
   std::optional<std::size_t> send_some(std::string_view bytes) {
     const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) return static_cast<std::size_t>(sent);
-    return errno == EAGAIN ? std::optional<std::size_t>(0) : std::nullopt;
+    // Behind a full queue the system tells of a closed connection a minute later.
+    pollfd state = {.fd = socket_, .events = POLLRDHUP, .revents = 0};
+    const bool has_closed = ::poll(&state, 1, 0) > 0;
+    return errno == EAGAIN && !has_closed ? std::optional<std::size_t>(0) : std::nullopt;
   }
   void finish() { ::shutdown(socket_, SHUT_WR); }
 

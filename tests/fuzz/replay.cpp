@@ -4,6 +4,10 @@
 //   fuzz_replay --file FILE TARGET     that one alone
 // FUZZ_SEED in the environment is another chance, FUZZ_MUTATIONS another number of inputs. The
 // input that ends the process is left in the file fuzz-finding.
+
+// The helpers of test_cluster are compiled with doctest among their precompiled headers.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
 #include <fmt/core.h>
 
 #include <algorithm>
