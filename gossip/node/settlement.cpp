@@ -66,8 +66,8 @@ std::string left_behind_text(const Roster& members) {
                      model);
 }
 
-// How long members that do not end hold the end up.
-Duration patience_with_late() {
+// How long the end waits for members that do not end.
+Duration late_patience() {
   return PLANTED(late_awaited) ? std::chrono::hours(1) : kSettlePatience;
 }
 
@@ -149,7 +149,7 @@ void Settlement::drive(Time now, Outbox& out) {
   const bool works = running_ != Work::none || candidate_ || tree_.stage() == adds;
   if (tree_.stage() != none && !works && tree_.is_stuck(now)) tree_.leave();
   const auto root = next_root();
-  const Duration patience = patience_with_late();
+  const Duration patience = late_patience();
   const bool may_start =
       ended_count(around_.members) == parties(around_.members).size() || now >= begun_ + patience;
   if (tree_.stage() == none && root == around_.members.self() && may_start && !candidate_) {

@@ -75,7 +75,7 @@ void TallyTree::receive(Time now, NodeId from, const Tally& message, Payload pay
 // The first call of a neighbour crosses this node's own; a second one says that this was lost.
 // `models`: of the part that it has sent.
 void TallyTree::hear_call(Time now, NodeId from, std::uint64_t models, Outbox& out) {
-  // This node has left that tree. A child that were told "busy" would wait for it without end.
+  // This node has left that tree. A child that is told "busy" again and again waits without end.
   if (stage_ == Stage::none) return out.send(from, message(Tally::Kind::elsewhere));
   Peer& peer = peers_[from];
   const bool is_again = std::exchange(peer.has_called, true);

@@ -245,15 +245,14 @@ class Progress {
   void show(Fleet& fleet, double time_s) {
     if (screen_.is_live())
       screen_.draw(draw(view(fleet, time_s), screen_.size(), screen_.style()));
-    else if (time_s - last_line_s_ >= kLineEvery_s || is_first_loss(fleet))
+    else if (time_s - last_line_s_ >= kLineEvery_s || sees_first_loss(fleet))
       print(fleet, time_s);
   }
 
  private:
   static constexpr double kLineEvery_s = 2;  // shorter: more to read in a log
 
-  // It is shown at once: that the nodes learn is what the user waits for.
-  bool is_first_loss(Fleet& fleet) {
+  bool sees_first_loss(Fleet& fleet) {
     if (has_loss_) return false;
     has_loss_ = gossip::mean(fleet.present_summaries(), &gossip::NodeSummary::loss).has_value();
     return has_loss_;
@@ -287,7 +286,7 @@ class Progress {
   Course course_;
   Notices told_;
   double last_line_s_ = -1e9;
-  bool has_loss_ = false;
+  bool has_loss_ = false;  // the first line with a loss is shown at once
 };
 
 // Once the user wants the run to end: its nodes end it. Where they cannot, or take longer than
@@ -317,6 +316,7 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
   std::string l2;
   is_watched = true;
   while (true) {
+    const bool is_over = fleet.running() == 0;  // refresh() reads what the last one wrote
     fleet.refresh();
     look_for_end(fleet, end_until, progress.screen(), quiet);
     hear_nodes(fleet, notices, seconds_since(started));
@@ -329,7 +329,7 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
     if (!quiet) progress.show(fleet, seconds_since(started));
     Verdict verdict = judge(fleet, goal);
     if (interrupted) verdict.text = "interrupted before the nodes had one model";
-    if (fleet.running() == 0) verdict.text = why_none_runs(fleet);
+    if (is_over) verdict.text = why_none_runs(fleet);
     if (!verdict.text.empty()) {
       is_watched = false;
       print_notices(notices.take_all(), progress.screen(), quiet);

@@ -107,7 +107,6 @@ Verdict judge(Fleet& fleet, const gossip::Goal& goal) {
 }
 
 std::string why_none_runs(Fleet& fleet) {
-  fleet.refresh();  // what the last one wrote when it ended
   if (fleet.failed() > 0) return "no node runs any more";
   return fleet.has_trainers() ? "the trainers of all nodes finished by themselves"
                               : "all nodes have left";
