@@ -18,6 +18,9 @@ constexpr std::uint64_t kFullEpochs = 2;
 // Models that are refused before a node keeps its own.
 constexpr std::size_t kModelRefusalsMost = 5;
 constexpr Duration kSettleLook = std::chrono::milliseconds(20);  // between looks at the clock
+// Between two looks at all members, for each of them: a look at a thousand takes some 40 us, and
+// each of them tells of its end. Larger: a large fleet ends later.
+constexpr Duration kMemberLook = std::chrono::microseconds(20);
 
 // This node among them.
 std::size_t ended_count(const Roster& members) {
@@ -93,6 +96,7 @@ Settlement::Settlement(const Options& options, const RunEnd& end, const TallyTre
 void Settlement::begin(Time now) {
   stage_ = Stage::settles;
   begun_ = next_look_ = now;
+  is_moved_ = true;
   tree_.touch(now);
 }
 
@@ -112,6 +116,7 @@ void Settlement::receive(Time now, NodeId from, const Tally& message, Payload pa
                          Outbox& out) {
   using enum Tally::Kind;
   if (stage_ == Stage::idle) return;
+  is_moved_ = true;
   if (message.kind == model) return hear_model(from, message, std::move(payload));
   if (sealed() != 0) {
     if (message.kind == call || message.kind == part) give(now, from, out);
@@ -130,7 +135,7 @@ void Settlement::receive(Time now, NodeId from, const Tally& message, Payload pa
 }
 
 void Settlement::tick(Time now, Outbox& out) {
-  if (stage_ == Stage::idle) return;
+  if (stage_ == Stage::idle || !take_look(now)) return;
   const bool is_left = stage_ == Stage::settles && is_left_behind();
   if (is_left && now >= begun_ + kSettlePatience) give_up(left_behind_text(around_.members), out);
   if (stage_ == Stage::settles && !is_left) drive(now, out);
@@ -142,6 +147,14 @@ void Settlement::tick(Time now, Outbox& out) {
               told_by(enough(around_.members, options_)) == 0 ? refused_ : nobody, out);
   const bool is_busy = stage_ == Stage::settles || fetch_.is_busy() || !is_over(now);
   next_look_ = is_busy ? now + kSettleLook : kNever;
+}
+
+bool Settlement::take_look(Time now) {
+  const auto members = static_cast<int>(around_.members.present_count());
+  const Duration pause = std::min(members * kMemberLook, kSettleLook);
+  if (!std::exchange(is_moved_, false) && now < looked_at_ + pause) return false;
+  looked_at_ = now;
+  return true;
 }
 
 void Settlement::drive(Time now, Outbox& out) {
@@ -190,6 +203,7 @@ void Settlement::done(Time now, const optim::Done& done, Outbox& out) {
   const Work work = std::exchange(running_, Work::none);
   tree_.touch(now);
   next_look_ = now;
+  is_moved_ = true;
   if (work == Work::tally) return added(now, done.tally, out);
   const Candidate candidate = *std::exchange(candidate_, std::nullopt);
   if (done.sealed != 0) return seal(now, candidate, done.sealed, out);

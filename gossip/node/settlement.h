@@ -65,6 +65,8 @@ class Settlement {
   };
 
   std::optional<NodeId> next_root() const;
+  // Whether a look at the members is due; then it is taken for done.
+  bool take_look(Time now);
   void drive(Time now, Outbox& out);
   void added(Time now, const Payload& mean, Outbox& out);
   void hear_model(NodeId from, const Tally& message, Payload payload);
@@ -84,6 +86,8 @@ class Settlement {
   ResendPause pause_;
   Stage stage_ = Stage::idle;
   Time next_look_ = kNever;
+  Time looked_at_{};       // at the members
+  bool is_moved_ = false;  // a message or a job came since
   Time begun_{};
   std::set<NodeId> refused_;  // whose models were refused, or that were silent as roots
   std::size_t refusals_ = 0;
