@@ -42,13 +42,16 @@ const Member* Roster::find(NodeId id) const {
   return other && other->is_present() ? &*other->member : nullptr;
 }
 
+void Roster::sort() const {
+  if (sorted_ == present_.size()) return;
+  const auto unsorted = present_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+  std::ranges::sort(unsorted, present_.end(), by_name);
+  std::ranges::inplace_merge(present_, unsorted, by_name);
+  sorted_ = present_.size();
+}
+
 std::vector<const Member*> Roster::present() const {
-  if (sorted_ < present_.size()) {
-    const auto unsorted = present_.begin() + static_cast<std::ptrdiff_t>(sorted_);
-    std::ranges::sort(unsorted, present_.end(), by_name);
-    std::ranges::inplace_merge(present_, unsorted, by_name);
-    sorted_ = present_.size();
-  }
+  sort();
   std::vector<const Member*> members;
   members.reserve(present_.size());
   for (const Record* record : present_) members.push_back(&**record);
@@ -56,11 +59,15 @@ std::vector<const Member*> Roster::present() const {
 }
 
 std::vector<const Member*> Roster::ready() const {
-  std::vector<const Member*> members = present();
+  sort();
+  std::vector<const Member*> members;
+  members.reserve(present_.size());
+  for (const Record* record : present_)
+    if ((*record)->phase != Phase::joining) members.push_back(&**record);
   if (PLANTED(dead_counted))
     for (const auto& entry : others_)
-      if (entry->liveness == Liveness::dead) members.push_back(&*entry->member);
-  std::erase_if(members, [](auto* member) { return member->phase == Phase::joining; });
+      if (entry->liveness == Liveness::dead && entry->member->phase != Phase::joining)
+        members.push_back(&*entry->member);
   return members;
 }
 
@@ -69,7 +76,7 @@ std::vector<MemberStatus> Roster::status(Time now) const {
   for (const auto& entry : others_)
     if (!entry->is_present()) absent.push_back(&entry->member);
   std::ranges::sort(absent, by_name);
-  present();  // which sorts them
+  sort();
   std::vector<const Record*> all;
   std::ranges::merge(present_, absent, std::back_inserter(all), by_name);
   std::vector<MemberStatus> members;

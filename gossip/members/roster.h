@@ -116,6 +116,8 @@ class Roster {
   void touch() { ++version_; }
 
  private:
+  void sort() const;  // present_
+
   const Record& self_;
   Entries others_;
   HashMap<NodeId, Entry*> by_id_;

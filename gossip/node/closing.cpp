@@ -40,7 +40,7 @@ void Closing::advance(Time now, Outbox& out) {
   if (auto job = settlement.take_job()) return run(Errand::unite, *std::move(job), out);
   const bool has_ended = settlement.sealed() != 0 || !settlement.problem().empty();
   if (life.is_in<Settling>() && has_ended) life.enter(now, Sealing());
-  if (!life.is_in<Sealing>() || !settlement.is_over(now)) return;
+  if (!life.is_in<Sealing>() || !settlement.is_over()) return;
   life.enter(now, Finished());
   around_.saver.want();
   out.event(Event::Kind::finished, settlement.sealed() == 0

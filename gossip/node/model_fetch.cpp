@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "gossip/node/run_end.h"
+#include "gossip/node/parties.h"
 
 namespace starling::gossip {
 namespace {
@@ -36,7 +36,8 @@ void ModelFetch::tick(Time now, std::uint64_t told, bool is_patient,
 void ModelFetch::choose(std::uint64_t told, const std::set<NodeId>& refused) {
   std::vector<NodeId> near, far;
   const NodeId self = around_.members.self();
-  for (const Member* member : parties(around_.members))
+  const Parties parties(around_.members, options_.needs.liars);
+  for (const Member* member : parties.here())
     if (member->id != self && member->sealed == told && !refused.contains(member->id) &&
         can_meet(around_.members.own(), *member))
       (around_.links.active(member->id) ? near : far).push_back(member->id);

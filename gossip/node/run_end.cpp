@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gossip/node/parties.h"
 #include "gossip/status.h"
 
 namespace starling::gossip {
@@ -59,29 +60,6 @@ std::uint64_t told_amount(double value) {
 
 }  // namespace
 
-std::size_t votes_needed(std::size_t members, std::size_t liars) {
-  const std::size_t honest = members - std::min(members, liars);
-  return std::max<std::size_t>(1, std::min(liars + 1, honest));
-}
-
-std::vector<const Member*> parties(const Roster& members) {
-  std::vector<const Member*> parties = members.ready();
-  std::erase_if(parties, [&](const Member* member) {
-    return !members.agrees(*member) || member->phase == Phase::resumed;
-  });
-  if (std::ranges::find(parties, &members.own()) == parties.end())
-    parties.push_back(&members.own());
-  return parties;
-}
-
-std::vector<const Member*> gone_parties(const Roster& members) {
-  std::vector<const Member*> gone;
-  for (const auto& entry : members.others())
-    if (!entry->is_present() && has_ended(*entry->member) && members.agrees(*entry->member))
-      gone.push_back(&*entry->member);
-  return gone;
-}
-
 std::uint64_t RunEnd::told_accuracy(const Evaluation& own) const {
   return options_.goal.accuracy && own && own->accuracy ? told_amount(*own->accuracy) : 0;
 }
@@ -101,9 +79,10 @@ void RunEnd::judge(const Own& own, const Roster& members, const Neighbors& neigh
 // A neighbour's round is known from its messages before its record tells it.
 void RunEnd::see(const Own& own, const Roster& members, const Neighbors& neighbors) {
   std::vector<double> rounds, samples, accuracies, losses;
-  for (const Member* member : parties(members)) {
+  const Parties parties(members, options_.needs.liars);
+  for (const Member* member : parties.here()) {
     if (is_relay(*member)) continue;
-    const bool is_self = member->id == members.self();
+    const bool is_self = parties.is_self(*member);
     const auto near = neighbors.all().find(member->id);
     const std::uint64_t heard = near == neighbors.all().end() ? 0 : near->second.round;
     rounds.push_back(static_cast<double>(is_self ? own.round : std::max(member->round, heard)));
@@ -185,8 +164,9 @@ std::uint64_t RunEnd::vote(std::uint64_t uncounted) const {
 // Far enough ahead for all nodes to know of it in time.
 std::uint64_t RunEnd::soon(const Own& own, const Roster& members) const {
   std::uint64_t furthest = own.round;
-  if (parties(members).size() == 1) return std::max<std::uint64_t>(1, own.round);
-  for (const Member* member : parties(members))
+  const Parties parties(members, options_.needs.liars);
+  if (parties.here().size() == 1) return std::max<std::uint64_t>(1, own.round);
+  for (const Member* member : parties.here())
     furthest = std::max(furthest, std::min(member->round, own.round + own.round / 8 + 64));
   const double ahead = own.rounds_per_s * kSpreads * seconds(options_.timing.news);
   return std::min(furthest + 2 + static_cast<std::uint64_t>(ahead), kRoundLimit);
@@ -196,16 +176,18 @@ void RunEnd::count_votes(const Own& own, const Roster& members, const Neighbors&
   std::vector<std::uint64_t> votes;
   if (vote_ > 0) votes.push_back(vote_);
   std::size_t sealed = 0, come = 0;
-  std::vector<const Member*> all = parties(members);
-  for (const Member* member : gone_parties(members)) all.push_back(member);
-  for (const Member* member : all) {
-    if (member->id == members.self()) continue;
+  const Parties parties(members, options_.needs.liars);
+  const auto count = [&](const Member* member) {
     sealed += member->sealed != 0;
-    if (member->end_at == 0) continue;
+    if (member->end_at == 0) return;
     votes.push_back(member->end_at);
     come += member->round >= member->end_at;
-  }
-  const std::size_t needed = votes_needed(all.size(), options_.needs.liars);
+  };
+  for (const Member* member : parties.here())
+    if (!parties.is_self(*member)) count(member);
+  std::ranges::for_each(parties.gone(), count);
+  const std::size_t all = parties.here().size() + parties.gone().size();
+  const std::size_t needed = votes_needed(all, options_.needs.liars);
   has_come_ = come >= needed;
   if (votes.size() >= needed) {
     std::ranges::nth_element(votes, votes.begin() + static_cast<std::ptrdiff_t>(needed - 1));

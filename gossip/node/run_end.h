@@ -107,11 +107,4 @@ class RunEnd {
   double judged_at_s_ = 0;            // when it was made
 };
 
-// The votes that decide among so many members.
-std::size_t votes_needed(std::size_t members, std::size_t liars);
-// Live and suspect members that train with this node's values of the agreed keys, self included.
-std::vector<const Member*> parties(const Roster& members);
-// Those that are gone, and had ended.
-std::vector<const Member*> gone_parties(const Roster& members);
-
 }  // namespace starling::gossip

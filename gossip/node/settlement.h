@@ -17,7 +17,9 @@
 
 #include "base/payload.h"
 #include "base/time.h"
+#include "gossip/node/member_look.h"
 #include "gossip/node/model_fetch.h"
+#include "gossip/node/parties.h"
 #include "gossip/node/run_end.h"
 #include "gossip/node/tally_tree.h"
 #include "gossip/status.h"
@@ -33,7 +35,7 @@ class Settlement {
   void begin(Time now);
   void receive(Time now, NodeId from, const Tally& message, Payload payload, Outbox& out);
   void tick(Time now, Outbox& out);
-  Time deadline() const { return next_look_; }
+  Time deadline() const { return look_.deadline(); }
 
   // The next job for the trainer, if there is one; its round, evaluation and `seal.within` are the
   // caller's. done() takes what came of it. REQUIRES that jobs are done in turn.
@@ -43,13 +45,16 @@ class Settlement {
   // The model that this node has ended with, if it has one.
   const EndModel& model() const { return model_; }
   std::uint64_t sealed() const { return model_.hash; }
-  // Whether this node has the model and nobody present lacks it, or the patience with them is over.
-  bool is_over(Time now) const;
+  // Whether this node has the model and nobody present lacks it, or the patience with them is over;
+  // as of the last look at the members.
+  bool is_over() const { return is_over_; }
   // What it waits for, for the status; empty: nothing.
   std::string reason() const;
   // Whether most of those that trained together have ended and gone, and nobody present has a
   // model.
-  bool is_left_behind() const;
+  bool is_left_behind() const {
+    return sealed() == 0 && Parties(around_.members, options_.needs.liars).are_left_behind();
+  }
   // Why this node ends with a model of its own; empty: it does not.
   const std::string& problem() const { return problem_; }
 
@@ -64,19 +69,22 @@ class Settlement {
     std::uint64_t expected = 0;  // see optim::Seal
   };
 
-  std::optional<NodeId> next_root() const;
-  // Whether a look at the members is due; then it is taken for done.
-  bool take_look(Time now);
-  void drive(Time now, Outbox& out);
+  // Models; 0: none.
+  struct Told {
+    std::uint64_t by_enough = 0;  // which enough members tell
+    std::uint64_t lacked = 0;     // which others tell, and which this node has to take
+  };
+
+  std::optional<NodeId> next_root(const Parties& parties) const;
+  void drive(Time now, const Parties& parties, Outbox& out);
   void added(Time now, const Payload& mean, Outbox& out);
   void hear_model(NodeId from, const Tally& message, Payload payload);
   void seal(Time now, const Candidate& candidate, std::uint64_t hash, Outbox& out);
   void give(Time now, NodeId to, Outbox& out);
   void refuse(const Candidate& candidate, const std::string& problem, Outbox& out);
   void give_up(const std::string& problem, Outbox& out);
-  // The model that so many members tell; 0: none.
-  std::uint64_t told_by(std::size_t least) const;
-  std::uint64_t lacked() const;
+  Told told(const Parties& parties) const;
+  bool comes_to_end(Time now, const Parties& parties) const;
 
   const Options& options_;
   const RunEnd& end_;
@@ -85,10 +93,9 @@ class Settlement {
   ModelFetch fetch_;
   ResendPause pause_;
   Stage stage_ = Stage::idle;
-  Time next_look_ = kNever;
-  Time looked_at_{};       // at the members
-  bool is_moved_ = false;  // a message or a job came since
-  Time begun_{};
+  MemberLook look_;
+  bool is_over_ = false;
+  Time since_{};              // when the stage began; over: when the model came
   std::set<NodeId> refused_;  // whose models were refused, or that were silent as roots
   std::size_t refusals_ = 0;
   Work running_ = Work::none;
@@ -96,7 +103,6 @@ class Settlement {
   std::optional<Candidate> candidate_;
   EndModel model_;
   Payload vector_;  // of it
-  Time sealed_at_{};
   std::string problem_;
 };
 
