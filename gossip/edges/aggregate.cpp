@@ -11,7 +11,7 @@
 namespace starling::gossip {
 namespace {
 
-// A flow holds what a part of the network lacks: up to as many values as there are members.
+// A flow may add up the differences of all members: its limit is this many times that of a value.
 constexpr float kFlowInValues = kMembersLimit;
 
 }  // namespace
@@ -44,8 +44,8 @@ bool Aggregate::is_far(std::size_t place, float estimate) const {
   return !(std::abs(estimate) <= limits_[place]);
 }
 
-// What this node and its neighbours hold for possible, but for the largest. By edge, not by place,
-// here and in update(): a compiler can take several places at once.
+// The scale of a place: the second largest estimate of this node and its neighbours, at least the
+// floor. The inner loop, here and in update(), is over the places, so that compilers vectorize it.
 void Aggregate::measure() {
   Vector largest(value_.size());
   scale_ = floors_;
@@ -124,7 +124,7 @@ void Aggregate::update() {
     if (is_far(k, estimate_[k]) && std::isfinite(value_[k])) restart(k);
 }
 
-// Without flows, and with this node's value as everybody's.
+// Sets the flows to 0, and all estimates to this node's value.
 void Aggregate::restart(std::size_t place) {
   for (auto& [id, edge] : edges_) {
     edge.flow[place] = 0;

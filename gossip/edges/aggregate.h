@@ -6,11 +6,11 @@
 // that average. Node j sets f_ji = -f_ij. Flows are states, not increments: lost, repeated and late
 // messages and vanishing neighbours leave no lasting error, and values may change at any time.
 //
-// A false estimate is limited, since its rounding error would stay in the flows between others: a
-// number counts only up to kFar times the largest of the place's floor, of this node's own value,
-// and of the second largest number that this node and its neighbours estimate there. Beyond it the
-// neighbour is left out in that place, and this node begins again with its own value if its
-// estimate is.
+// Numbers are limited, because a false one leaves its rounding error in the flows of other nodes.
+// The limit of a place is kFar times the largest of the place's floor, this node's own value, and
+// the second largest of the estimates of this node and its neighbours. A neighbour's number beyond
+// the limit is not used. If this node's own estimate is beyond it, the place restarts from the
+// node's own value.
 #pragma once
 
 #include <cstddef>
@@ -25,21 +25,21 @@ class Aggregate {
  public:
   using Vector = std::vector<float>;
 
-  // The floors are 1 at first.
+  // Sets v_i. A new size forgets all neighbours and sets the floors to 1.
   void set_value(Vector value);
-  // What any node may have in each place, though this one has less. REQUIRES as many as values.
+  // Sets for each place a magnitude that any node may have. REQUIRES as many floors as values.
   void set_floors(Vector floors);
-  // Adds `way` to this node's value and to all estimates, as if all nodes' values moved alike. Such
+  // Adds `way` to this node's value and to all estimates, as if all nodes' values moved by it. Such
   // a common move has no lag; with set_value() the lag is half as many rounds as there are
   // neighbours. Differing moves are averaged in later rounds.
   void move(const Vector& way);
-  // REQUIRES vectors of one size.
+  // to += way. REQUIRES vectors of one size.
   static void add(const Vector& way, Vector& to);
   static constexpr float kFar = 1e4F;
 
   // Takes a neighbour's flow and estimate. Ignores vectors of another size.
   void receive(NodeId from, const Vector& flow, const Vector& estimate);
-  // Whether every number of them counts.
+  // Whether no number is beyond its limit; true for vectors of another size.
   bool believes(const Vector& flow, const Vector& estimate) const;
   // Forgets all neighbours but those for which `stays(id)` holds.
   template <class Stays>
@@ -63,7 +63,7 @@ class Aggregate {
   struct Edge {
     Vector flow;      // f_ij
     Vector estimate;  // e_j
-    Vector told;      // e_j as the neighbour told it
+    Vector told;      // e_j as the neighbour sent it
   };
   bool is_far(std::size_t place, float estimate) const;
   bool is_far(std::size_t place, float flow, float estimate) const;
@@ -73,10 +73,10 @@ class Aggregate {
 
   Vector value_, estimate_;
   Vector floors_;
-  Vector scale_;   // of each place, at the last update
-  Vector limits_;  // kFar times that, or times the own value if that is larger: more is too far
-  Vector disagreement_, newest_disagreement_;  // the second: since the last update
-  bool was_heard_ = false;                     // since the last update
+  Vector scale_;   // second largest estimate of each place, at least the floor
+  Vector limits_;  // kFar times the scale, or times the own value if that is larger
+  Vector disagreement_, newest_disagreement_;  // the second: since update()
+  bool was_heard_ = false;                     // an estimate was received since update()
   std::map<NodeId, Edge> edges_;
 };
 

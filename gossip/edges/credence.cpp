@@ -11,20 +11,20 @@
 namespace starling::gossip {
 namespace {
 
-// A neighbour's round is likely if it is at most this many rounds above all known rounds, plus one
-// for every 1/kRoundShare of this node's shortest round since the neighbour's last message.
+// A round is likely if it is at most kRoundsAhead above all known rounds, plus one for every
+// 1/kRoundShare of this node's shortest round (at least kRoundLeast) since the peer's last new one.
 constexpr std::uint64_t kRoundsAhead = 64;
 constexpr int kRoundShare = 8;
 constexpr Duration kRoundLeast = std::chrono::microseconds(20);
-// Above this no round is believed, so that rounds never reach the limit of a message.
+// No round above this is believed, so that rounds never reach the limit of a message.
 constexpr std::uint64_t kRoundsMost = kRoundLimit / 2;
-// The assumed age of the members' table, for the round of a neighbour not heard yet.
+// The assumed age of the record of a peer from which no round was received yet.
 constexpr Duration kRecordAge = std::chrono::seconds(5);
 
-// Whether as many others as may lie, neighbours or members by their records, are about as far ahead
-// of this node: with the peer they are one more than may lie. Half as far is enough, because
-// records are seconds old. Where fewer others have a model, all of them are enough. No witness is
-// needed if the rounds of different nodes are unrelated.
+// Whether enough witnesses, neighbours or members by their records, are about as far ahead of this
+// node as `round`: as many as may lie, since together with the peer they are one more. Half as far
+// is enough, because records are seconds old. If fewer others have a model, all of them are enough.
+// No witness is needed if the rounds of different nodes are unrelated.
 bool has_witnesses(const Credence& known, NodeId peer, std::uint64_t round) {
   if (!known.rounds.are_related()) return true;
   const std::uint64_t own = known.rounds.round();
@@ -42,14 +42,14 @@ bool has_witnesses(const Credence& known, NodeId peer, std::uint64_t round) {
   return static_cast<std::size_t>(witnesses) >= std::min(known.liars, told.size());
 }
 
-// How many rounds of the shortest known time there are in `age`.
+// The number of rounds in `age`, if one takes 1/kRoundShare of this node's shortest.
 std::uint64_t rounds_within(Duration age, const Recent& times) {
   if (!times.is_measured()) return 0;
   return static_cast<std::uint64_t>(age / std::max(times.least() / kRoundShare, kRoundLeast));
 }
 
-// Known are this node's round and the rounds of its neighbours. For a peer not heard yet, the round
-// in the members' table counts too, where it has witnesses: the table may hold a false number.
+// Compares with this node's round and those of its neighbours. For a peer without a received round
+// the record's round counts too, if there are witnesses, because the record may be false.
 bool is_likely(const Credence& known, Time now, const Neighbor* neighbor, NodeId peer,
                std::uint64_t round) {
   std::uint64_t highest = known.rounds.round() + kRoundsAhead;
@@ -69,9 +69,9 @@ bool is_likely(const Credence& known, Time now, const Neighbor* neighbor, NodeId
 }  // namespace
 
 // An unlikely round may be a false number. It is believed if the peer's previous unlikely round was
-// the same or a little earlier, and there are witnesses: after a step longer than all patience, a
-// node cannot predict its neighbours' rounds. A likely round in between shows that the first was
-// false.
+// the same or up to kRoundsAhead earlier, and there are witnesses: after a step longer than all
+// patience, a node cannot predict its neighbours' rounds. A likely round in between shows that the
+// first was false.
 bool Credence::believes(Time now, NodeId peer, std::uint64_t round) const {
   Neighbor* neighbor = neighbors.find(peer);
   if (is_likely(*this, now, neighbor, peer, round)) {

@@ -1,5 +1,5 @@
-// Credence: which round numbers from others a node believes. One false number must not make all
-// nodes jump ahead.
+// Credence: decides which round numbers in received messages a node believes. One false number must
+// not make all nodes jump ahead.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace starling::gossip {
 
-// The evidence for and against a number.
+// The state of this node that a decision depends on.
 struct Credence {
   const RoundCounter& rounds;
-  const Recent& times;  // of this node's rounds
+  const Recent& times;  // durations of this node's rounds
   Neighbors& neighbors;
   const Roster& members;
-  std::size_t liars;  // so many may tell the same false round
+  std::size_t liars;  // so many members may claim the same false round
 
-  // Whether to take a message of `peer` that claims `round`. Counts a refusal.
+  // Whether to accept a message of `peer` that claims `round`. A refusal is counted in the status.
   bool believes(Time now, NodeId peer, std::uint64_t round) const;
 };
 

@@ -22,12 +22,12 @@ class EdgeLedger {
  public:
   struct Order {
     bool is_kept = false;       // no pair is mixed before those with lower numbers
-    std::uint64_t a_round = 1;  // vectors of each end
+    std::uint64_t a_round = 1;  // vectors of each end in a round
   };
   EdgeLedger() = default;
   explicit EdgeLedger(Order order) : order_(order) {}
 
-  // Pairs that may wait for the peer's vector when one more vector is offered. Larger: rounds go on
+  // Incomplete pairs that this end may have when it offers one more vector. Larger: rounds go on
   // longer without a slow or lossy edge, with older vectors and more memory.
   static constexpr std::size_t kLateLimit = 1;
 
@@ -37,33 +37,32 @@ class EdgeLedger {
 
     double weight() const;
     double span() const;
-    // The smaller of both ends; see Round::damping.
+    // The smaller theta of the two ends; see Round::damping.
     double theta() const;
-    // The lesser one that is told; see Round::reach.
+    // The smaller reach that an end sent; 0: neither sent one. See Round::reach.
     double reach() const;
   };
 
-  // The vectors that this end has sent, and those that have come from the peer.
+  // The vectors that this end has sent, and those received from the peer.
   const SendWindow& sent() const { return sent_; }
   SendWindow& sent() { return sent_; }
   const ReceiveWindow& received() const { return received_; }
 
   // ---- this end's vectors
-  // Whether the edge takes a vector in the next round: not when it is closed or too many pairs
-  // wait. A round that began ends: its second vector is taken where its first was.
+  // Whether this end may offer one more vector: not if the edge is closed or too many pairs are
+  // incomplete. With two vectors a round, the second is taken if the first was.
   bool takes_part() const;
-  // The least round that the peer's half of the next pair, the first of its round, can have; 0 if
-  // that half was offered already. If this end offered in an earlier round, the halves of this pair
-  // and of all later ones would be of different rounds.
+  // The lowest round that the peer's half of the next pair can have; 0: the peer has offered it. An
+  // offer of this end in an earlier round would pair different rounds from then on. Example: the
+  // peer's newest vector is number 4, of round 10; after this end's number 6 it is 13.
   std::uint64_t round_of_next() const;
-  // With two vectors a round: whether the second one of a round is next.
+  // With two vectors a round, a part and a mean: whether this end's next vector is a mean.
   bool owes_mean() const { return order_.a_round == 2 && sent_.last() % 2 == 1; }
-  // With two vectors a round: that of the peer's first one, whose second this end waits for, as its
-  // own is sent; 0: of none.
+  // The round of the peer's part whose mean is missing after this end sent its own mean; 0: none.
   std::uint64_t round_of_mean() const;
   // Returns the vector's number. REQUIRES !is_closed().
   std::uint64_t offer(EdgeVector own);
-  // As SendWindow::acknowledge(). Forgets the vectors that are mixed as well.
+  // As SendWindow::acknowledge(). Forgets the acknowledged vectors that are mixed.
   bool acknowledge(std::uint64_t index, std::uint64_t beyond);
 
   // ---- the peer's vectors
@@ -72,20 +71,19 @@ class EdgeLedger {
   bool receive(std::uint64_t index, EdgeVector theirs);
   // The peer has offered all vectors up to `index`.
   void announced(std::uint64_t index) { received_.announced(index); }
-  // A vector that the peer has offered has not come; it may be of a round that this end has not
-  // begun. On a closed edge only vectors that make a pair count.
+  // Whether a vector that the peer has offered is missing; its round may be later than this end's.
+  // On a closed edge only vectors that make a pair count.
   bool lacks() const;
 
   // ---- pairs
-  // Returns the whole pairs that were not taken yet, in order, and counts them as mixed.
+  // Returns the complete pairs that were not taken yet, in order, and counts them as mixed.
   std::vector<Pair> take();
   bool has_pairs() const;
-  // A vector of this end lacks the peer's half of its pair.
+  // Whether this end's half of a pair waits for the peer's half.
   bool is_waiting() const;
-  // A vector of the peer lacks this end's half of its pair.
+  // Whether the peer's half of a pair waits for this end's half.
   bool is_asked() const { return !theirs_.empty() && theirs_.rbegin()->first > sent_.last(); }
-  // A pair before that of the last offer is not mixed here, or this end's half of it not
-  // acknowledged.
+  // Whether a pair before that of the last offer is not mixed here or not acknowledged.
   bool is_late() const;
 
   // ---- the end of the edge
@@ -94,10 +92,10 @@ class EdgeLedger {
   // The peer offers no vector after `last`. Closes this end too.
   void closed_at(std::uint64_t last);
   bool is_closed() const { return closed_; }
-  // This end still needs an acknowledgement, a vector or the last number from the peer.
+  // Whether this end still needs an acknowledgement, a vector or the last number from the peer.
   bool is_open_question() const;
-  // The edge is closed at both ends, every pair that both offered is mixed here, and the peer has
-  // this end's half of it.
+  // Whether the edge is closed at both ends, every pair that both offered is mixed here, and the
+  // peer has acknowledged this end's half of it.
   bool is_settled() const { return closed_ && their_last_ && sent_.kept().empty(); }
 
  private:
@@ -106,11 +104,11 @@ class EdgeLedger {
   bool is_whole(std::uint64_t index) const;
 
   Order order_;
-  std::uint64_t mixed_ = 0;  // the highest number of a pair that is mixed
+  std::uint64_t mixed_ = 0;  // the highest number of a mixed pair
   SendWindow sent_;
   ReceiveWindow received_;
   std::map<std::uint64_t, EdgeVector> theirs_;  // the peer's vectors until they are mixed
-  std::uint64_t newest_round_ = 0;  // of the peer's vector with the highest number that has come
+  std::uint64_t newest_round_ = 0;              // of the received vector with the highest number
   bool closed_ = false;
   std::optional<std::uint64_t> their_last_;
 };

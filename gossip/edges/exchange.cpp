@@ -10,7 +10,7 @@ namespace starling::gossip {
 namespace {
 
 // The reason for the status if this node spends most of its time waiting for the network; else
-// empty. `bytes`: of a vector.
+// empty. `bytes`: the size of a vector.
 std::string network_reason(const WaitMeter& waits, const std::vector<EdgeStatus>& edges,
                            std::size_t bytes) {
   constexpr double kMostly = 0.5, kWorthSaying = 0.005;
@@ -23,7 +23,8 @@ std::string network_reason(const WaitMeter& waits, const std::vector<EdgeStatus>
       100 * share.value(), static_cast<double>(bytes) / 1e6, edge->receive_rate / 1e6, edge->name);
 }
 
-// A message of the peer is of a newer round than all before. `offered`: this node's own round.
+// Records that the peer's message is of a newer round than all before. `offered`: the round of this
+// node's last offer.
 void hear_round(Time now, bool by_partner, std::uint64_t offered, Neighbor& neighbor,
                 std::uint64_t round) {
   neighbor.patience.arrived(now, by_partner ? round - neighbor.round : 1);
@@ -50,8 +51,7 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
   if (!neighbors_.follow(links, members)) return;
   sessions_.follow(now, links, members, out);
   means_.keep([&](NodeId peer) { return links.all().contains(peer); });
-  // With partners there is no greeting: a round waits for a partner only once both have offered in
-  // it.
+  // With partners there is no greeting: a round waits for a partner once both have offered in it.
   if (offering_.vector.round > 0 && !scheduler_->rules().by_partner) greet(now, links, out);
 }
 
@@ -92,8 +92,8 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   means_.plan(now + options_.timing.period);
   means_.begin_round(round);
   means_.update();
-  // A peer that asks over an edge without an offer of this round, because the edge is younger,
-  // learns that this node is past the peer's round, and stops waiting.
+  // An edge that opens after this offer carries no vector of this round. The answer to a request
+  // over it says that this node skips the round, and the peer stops waiting.
   if (rules.by_round) sessions_.skip(round);
   for (const NodeId peer : scheduler_->choose(streams)) {
     send_offer(now, *links.active(peer), out);
@@ -103,7 +103,8 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   }
 }
 
-// By `pairwise` the first neighbour whose half of a pair waits; in slices all that wait for a mean.
+// The peers to answer now: in `pairwise` the first whose half of a pair waits, in slices all that
+// wait for a mean.
 std::vector<NodeId> Exchange::askers(Time now, const Links& links) const {
   const Scheduler::Rules& rules = scheduler_->rules();
   const bool may_answer = rules.in_slices
@@ -173,8 +174,6 @@ Time Exchange::deadline(const Links& links) const {
                               neighbors_.views(links, sessions_));
 }
 
-// Splits the wait: the time in which the last vector was under way counts as waiting for the
-// network, the rest as waiting for its sender.
 bool Exchange::is_led(const Links& links, const Roster& members) const {
   std::vector<StreamView> leaders = neighbors_.views(links, sessions_);
   const auto has_data = [&](const StreamView& view) {
@@ -192,6 +191,8 @@ bool Exchange::is_led(const Links& links, const Roster& members) const {
       leaders, [&](const StreamView& view) { return view.has_news || has_come(view); });
 }
 
+// Splits the wait: the transit time of the last vector counts as waiting for the network, the rest
+// as waiting for its sender.
 std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links, Outbox& out) {
   const Wait wait = this->wait(links);
   const std::optional<NodeId> given_up = neighbors_.end_round(now, wait, links);
@@ -203,8 +204,8 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
   sessions_.go_on(now);
   std::vector<optim::MixTerm> terms = take_pairs();
   take_newest(links, terms);
-  // Sessions keep what they may send again, and where rounds are in step nothing else is sent until
-  // the next offer, but to new neighbours whose vectors are not paired.
+  // Sessions keep the vectors that they may retransmit. If rounds are in step, only neighbours on
+  // new edges without pairs are sent this vector again before the next offer.
   const auto is_paired = [](const auto& item) { return item.second.is_paired; };
   const Scheduler::Rules& rules = scheduler_->rules();
   if (rules.by_round && !rules.by_partner && !rules.answers && !links.all().empty() &&
@@ -233,7 +234,7 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
       if (pair.own.round == pair.theirs.round && takes_equal_steps(options_.local_steps))
         neighbor->rates.take(pair.own.span, pair.theirs.span);
     }
-    // Parts are summed for others, and move nothing.
+    // The first pair of a round in slices is of parts, which move no model.
     if (!rules.in_slices || pair.index % 2 == 0)
       mixing_.mix(weight, {pair.own.round, pair.own.probe}, {pair.theirs.round, pair.theirs.probe});
     terms.push_back({.peer = item.peer,
@@ -329,8 +330,8 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, 
   const Timing& timing = options_.timing;
   const Scheduler::Rules& rules = scheduler_->rules();
   const StreamView view = neighbors_.view(link, sessions_);
-  // Between two vectors of one partner lie rounds with others, and their losses. A mean follows its
-  // part at once.
+  // The interval between two vectors of one partner contains rounds with other peers, and their
+  // losses, so the time of an answer is used. A mean follows its part at once.
   const Duration usual = view.pairs.owes_mean ? Duration{}
                          : rules.by_partner   ? neighbor.patience.answer()
                                               : neighbor.patience.usual();
@@ -368,7 +369,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   neighbor.measure(now, link, message, bytes, out);
   if (message.echo == 0 && link.active)
     neighbor.status.sent_bytes += neighbor.newest.hear(now, link, message, out);
-  if (message.round == 0) return;  // only acknowledges or asks
+  if (message.round == 0) return;  // only an acknowledgement or a request
   const bool is_new = message.round > neighbor.round;
   if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
     ++neighbor.status.rejected["repeated"];
@@ -400,7 +401,7 @@ void Exchange::note(Time now, const optim::Done& done) {
   waits_.worked(now);
   neighbors_.note(done);
   if (options_.needs.overlaps && done.stats.path > 0) offering_.stepped(done.stats.path);
-  // What is encoded against earlier vectors cannot go on without one of them.
+  // Vectors encoded against earlier ones cannot be decoded if one of these is missing.
   if (options_.needs.in_order)
     for (const optim::Rejection& item : done.rejections)
       if (!item.is_known) sessions_.reject(now, item.peer);

@@ -1,12 +1,13 @@
 // Exchange: in each round offers a vector to the neighbours, waits as the schedule says, and
-// averages. The Scheduler decides which peers a round offers to, which vectors it lacks and when it
-// has waited enough. Rounds wait again for a late neighbour as soon as it sends. For a vector that
-// is late, Options::missing decides: average its pair late (late), use the last vector again
-// (reuse), or keep its weight at this node (self).
+// averages. The order of calls: offer(); receive() and tick() until outcome() is not `open`;
+// finish_round(). The Scheduler decides which peers a round offers to, which vectors it lacks and
+// when it has waited enough. Rounds wait for a late neighbour again once it sends. Options::missing
+// decides about a late vector: average its pair late (late), use the last vector again (reuse), or
+// keep its weight at this node (self).
 //
 // Each end of an edge sends with its vector the share of the difference that it allows; the pair's
-// weight is the smaller of the two. So both ends use the same weight even if their views of the
-// members differ.
+// weight is the smaller of the two. So both ends use the same weight even if they know different
+// members.
 #pragma once
 
 #include <algorithm>
@@ -32,12 +33,12 @@
 
 namespace starling::gossip {
 
-// Of a round: it waits, or it has waited enough and has heard a neighbour or none.
+// Of a round: it waits; or it has waited enough, and no neighbour takes part or some do.
 enum class Outcome { open, unheard, heard };
 
 class Exchange {
  public:
-  // `options` outlive this. `before`: memory() of an earlier life.
+  // `options` outlive this. `before`: memory() of an earlier run of this node.
   explicit Exchange(const Options& options, const KeptExchange& before = {});
 
   // The links may have changed: forgets neighbours that are gone, and offers to new neighbours on
@@ -45,16 +46,16 @@ class Exchange {
   void links_changed(Time now, const Links& links, const Roster& members, Outbox& out);
   // Sends the trainer's offer of the current round. REQUIRES done.is_offer.
   void offer(Time now, optim::Done& done, const Links& links, Outbox& out);
-  // The job that makes an answer, where a neighbour waits for one between rounds, or neighbours
-  // wait for the means of a round in slices; else nothing. It averages all whole pairs first.
-  // answer() sends what it made.
+  // Returns the job that makes an answer for a neighbour that waits between rounds, or the means of
+  // a round in slices; nothing if no neighbour waits. The job averages all complete pairs first.
+  // answer() sends its result.
   std::optional<optim::Job> begin_answer(Time now, const Links& links, std::size_t shortening);
   void answer(Time now, optim::Done& done, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
                const Links& links, const Roster& members, Outbox& out);
   Neighbors& neighbors() { return neighbors_; }
 
-  // Asks for overdue vectors, and sends the estimates over edges without a vector for a period.
+  // Sends requests where vectors are overdue, and estimates where none were sent for a period.
   // Returns the neighbours that this round has waited for longer than usual, each once a round.
   std::vector<NodeId> tick(Time now, const Links& links, Outbox& out);
   // When to call tick() next.
@@ -64,28 +65,27 @@ class Exchange {
 
   // The round whose vectors are exchanged.
   RoundCounter& rounds() { return rounds_; }
-  // Writes the edges of the job: `edges`, `ending` and, where it offers with Needs::in_order,
-  // `offer_to`: the edges that the offer may go over, and their next numbers. For the trainer an
-  // edge has ended once the neighbour has finished and its last round is over: what an exact
-  // algorithm remembers of the edge would lead to an optimum with that neighbour, which moves no
-  // more.
+  // Writes the edges of the job: `edges`, `ending` and, if it offers with Needs::in_order,
+  // `offer_to`: the edges that may carry the offer, and their next numbers. For the trainer an edge
+  // has ended once the neighbour has finished and its last round is over: an exact algorithm's
+  // memory of the edge would pull towards an optimum with that neighbour, which moves no more.
   void write_edges(optim::Job& job, const Links& links, std::size_t shortening) const;
   // Whether the round of the last offer may end.
   Outcome outcome(Time now, const Links& links) const;
-  // For a relay, which must not lead, as its rounds take no time: whether a neighbour with data has
-  // come to this round, or all of these have sent a vector since the round before; without such
-  // neighbours, whether all have. Late and resting neighbours do not count.
+  // Whether a relay may end this round. A relay must not lead, because its rounds take no time: a
+  // neighbour with data must be in this round, or all of these must have sent a vector since the
+  // last. Without such neighbours, all must. Late and resting neighbours do not count.
   bool is_led(const Links& links, const Roster& members) const;
-  // When complete() may become true by time alone.
+  // When outcome() may change by time alone.
   Time deadline(const Links& links) const;
-  // Ends the round and returns what to average with. The next round is the current one + 1, or that
-  // of the neighbour furthest ahead if this node fell out of step.
+  // Ends the round and returns the terms to average. The next round is the current one + 1, or that
+  // of the neighbours ahead if this node is too far behind; see RoundCounter.
   std::vector<optim::MixTerm> finish_round(Time now, const Links& links, Outbox& out);
 
-  // Whether this node offers no more vectors for now. REQUIRES that the round has ended.
+  // Sets whether this node offers no more vectors for now. REQUIRES that the round has ended.
   void rest(bool is_resting);
-  // The pairs that both ends have offered and that were not averaged yet, also of edges that close;
-  // once both ends have averaged all of them, they have averaged the same.
+  // Takes the complete pairs that were not averaged yet, also of closing edges. Once both ends of
+  // an edge have averaged all of them, both have averaged the same.
   std::vector<optim::MixTerm> take_pairs();
   Sessions& sessions() { return sessions_; }
 

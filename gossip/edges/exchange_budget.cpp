@@ -19,7 +19,7 @@ constexpr std::size_t kRoundsMeasured = 5;
 // from the need. Smaller: they follow the noise of measurements.
 constexpr double kSlack = 1.25;
 
-// With a clock that stands still a step must not take zero time.
+// A step must not take zero time, even if the clock does not advance.
 constexpr double kStepLeast_s = 1e-9;
 
 std::size_t power_of_two(double least, double most) {
@@ -41,7 +41,7 @@ double ExchangeBudget::shortening_most() const {
 
 void ExchangeBudget::add(const Round& round) {
   if (!chooses()) return;
-  // Ignores the first round of a new number: neighbours begin with it a round later.
+  // The first round with new values is not measured: neighbours begin with them a round later.
   if (round.steps != measured_steps_ || round.shortening != measured_shortening_) {
     measured_steps_ = round.steps;
     measured_shortening_ = round.shortening;
@@ -60,7 +60,7 @@ void ExchangeBudget::consider() {
   exchange_s_ = seconds(exchanges_.median());
   transfer_s_ = seconds(transfers_.median());
   step_s_ = std::max(seconds(rests_.median()) / static_cast<double>(measured_steps_), kStepLeast_s);
-  const double per_step = share_ / (1 - share_) * step_s_;  // of the exchange, at most
+  const double per_step = share_ / (1 - share_) * step_s_;  // seconds of exchange allowed per step
   const auto shortened = static_cast<double>(measured_shortening_);
   if (chooses_encoding()) {
     const double least_steps = chooses_steps_ ? 1 : static_cast<double>(measured_steps_);

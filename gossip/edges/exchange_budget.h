@@ -1,13 +1,12 @@
 // ExchangeBudget: keeps a node within its share s of time for the exchange, if the nodes choose the
 // encoding of vectors, the number of local steps in a round, or both: first the encoding, then the
-// steps. Of a round, let L be the seconds in which the last vector was under way, without those of
-// an empty message, with vectors shortened f times; E those spent averaging, encoding, and waiting
-// while that vector was under way; c the rest of the round per step: computing, evaluating, and
-// waiting for neighbours that compute or whose messages were lost; h the steps of a round, 1
-// if the nodes choose. A node wishes for the least shortening F and number of steps H with
+// steps. Of a round, with vectors shortened f times, let L be the seconds in which the last vector
+// was in transit, minus those of an empty message; E the seconds spent averaging, encoding, and
+// waiting while that vector was in transit; c the rest of the round per step: computing,
+// evaluating, and waiting for neighbours that compute or whose messages were lost; h the steps of a
+// round, 1 if the nodes choose. A node wishes for the least shortening F and number of steps H with
 //   L f / F <= s / (1 - s) h c ,   E - L + L f / F <= s / (1 - s) H c .
-// All are medians of recent rounds. All nodes take what members/wishes.h makes of the wishes of all
-// members.
+// All are medians of recent rounds. All nodes follow the combined wishes (members/wishes.h).
 #pragma once
 
 #include <cstddef>
@@ -28,7 +27,7 @@ inline constexpr std::size_t kLocalStepsMost = 1024;
 
 class ExchangeBudget {
  public:
-  // `encodings` in order, from 1 on; none: a setting fixes the encoding.
+  // `encodings`: by ascending shortening, from 1; empty: a setting fixes the encoding.
   ExchangeBudget(const optim::StepCount& steps, std::vector<optim::EncodingChoice> encodings)
       : chooses_steps_(!steps.fixed),
         encodings_(std::move(encodings)),
@@ -40,25 +39,25 @@ class ExchangeBudget {
   bool chooses() const { return chooses_steps() || chooses_encoding(); }
 
   struct Round {
-    std::size_t steps = 0;       // not 0
+    std::size_t steps = 0;       // local steps, above 0
     std::size_t shortening = 1;  // of the vectors
     Duration whole{};
-    Duration exchange{};  // of that, for the exchange
-    Duration transfer{};  // of that, in which the last vector was under way
+    Duration exchange{};  // the part of `whole` for the exchange
+    Duration transfer{};  // the part of `exchange` in which the last vector was in transit
   };
   void add(const Round& round);
-  // Powers of two. Nothing before enough rounds are measured.
+  // This node's wishes, powers of two; 0 before enough rounds are measured.
   Wishes wishes() const;
 
-  // Takes what the members wish together. Returns whether anything changed.
+  // Takes the combined wishes of the members. Returns whether anything changed.
   bool follow(const Wishes& wished);
-  // For the next round. What the nodes choose is 1 at first.
+  // The values for the next round. A value that the nodes choose is 1 at first.
   std::size_t steps() const { return steps_; }
   std::size_t shortening() const { return shortening_; }
   // For people: why this number of steps, and why this encoding; empty if a setting fixes it.
   std::string steps_reason() const;
   std::string encoding_reason() const;
-  // What holds now, for people: "i8 vectors, 4 local steps a round".
+  // The current values for people: "i8 vectors, 4 local steps a round".
   std::string text() const;
 
  private:
@@ -74,8 +73,8 @@ class ExchangeBudget {
   std::vector<optim::EncodingChoice> encodings_;
   double share_;  // s
   Recent exchanges_, transfers_, rests_;
-  std::size_t measured_steps_ = 0, measured_shortening_ = 0;  // of the rounds that these are of
-  std::size_t rounds_ = 0;                                    // that these are of
+  std::size_t measured_steps_ = 0, measured_shortening_ = 0;  // of the rounds measured
+  std::size_t rounds_ = 0;                                    // number of rounds measured
   double exchange_s_ = 0, transfer_s_ = 0, step_s_ = 0;
   Wish steps_wish_, shortening_wish_;
   std::size_t steps_, shortening_ = 1;

@@ -14,8 +14,8 @@ constexpr std::size_t kHasModel = kSketch, kSquaredDistance = kSketch + 1,
                       kSquaredNorm = kSketch + 2, kDegraded = kSketch + 3, kValues = kSketch + 4;
 constexpr std::size_t kEstimateSize = kValues + 2 * kQuantities;
 
-// Estimates take one part in kShare of the bytes of vectors, or more where these are small: no
-// longer than kSmallBytes. Larger: the same as with kSmallVectors.
+// Estimates take 1/kShare of the bytes of vectors, and more where vectors are small (up to
+// kSmallBytes). Larger: as for kSmallVectors.
 constexpr std::size_t kEstimateBytes = 2 * sizeof(float) * kEstimateSize;
 constexpr std::size_t kShare = 256, kSmallBytes = std::size_t{16} << 10;
 
@@ -23,8 +23,8 @@ double ratio(const std::vector<float>& means, std::size_t value, std::size_t fla
   return static_cast<double>(means[value]) / static_cast<double>(means[flag]);
 }
 
-// Less than one of kMembersLimit nodes: the estimate has not settled. Nor has a mean below 0 of
-// what is never negative: the flows of a node that went are still in those of its neighbours.
+// A smaller mean of a flag is less than one of kMembersLimit nodes: the estimate has not settled.
+// Nor has a negative mean of what is never negative: the flows of a node that is gone still act.
 constexpr float kFlagLeast = 1e-4F;
 
 double square(double value) {
@@ -38,8 +38,7 @@ double squared_distance(const std::vector<float>& sketch, const std::vector<floa
   return sum;
 }
 
-// What a node that has a quantity holds for possible of others, at least; and one that has none, or
-// no model.
+// The floors (see Aggregate) at a node that has the quantity, and at one without it or a model.
 constexpr PerQuantity<float> kFloors = {1, 1, 1e3F, 1e6F, 1e6F, 1};
 constexpr float kUnknownFloor = 1e8F;
 
@@ -54,7 +53,7 @@ std::vector<float> floors_of(const std::vector<float>& value) {
   return floors;
 }
 
-// The change of a node's value by its model; empty if one of the two has no model.
+// The change of the averaged vector by this node's model; zeros if `from` has no model.
 std::vector<float> way_of_model(const std::vector<float>& from, const std::vector<float>& to) {
   std::vector<float> way(kEstimateSize);
   if (from.size() != kEstimateSize || from[kHasModel] == 0) return way;
@@ -128,7 +127,7 @@ void FleetMeans::write(Time now, Duration period, NodeId to, std::size_t vector_
   Told& told = told_[to];
   told.vectors += vector_bytes > 0;
   told.vector_bytes += vector_bytes;
-  // By the next vector a message of their own would have to carry them.
+  // At the usual interval the next vector comes too late: tell() would have to send the estimates.
   const Time next = now + (now - std::exchange(told.last_vector, now));
   const bool is_late = told.at == Time{} || next >= told.at + period;
   const bool is_enough = told.vector_bytes >= kShare * kEstimateBytes ||
@@ -159,7 +158,7 @@ void FleetMeans::update() {
   publish();
 }
 
-// The own distance follows from the estimate, and is averaged too.
+// This node's squared distance follows from the estimate, and is averaged too.
 void FleetMeans::publish() {
   if (aggregate_.has_value() && !sketch_.empty() && estimate()[kHasModel] > kFlagLeast)
     value_[kSquaredDistance] = static_cast<float>(squared_distance(sketch_, estimate()));

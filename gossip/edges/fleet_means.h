@@ -30,25 +30,24 @@ namespace starling::gossip {
 
 class FleetMeans {
  public:
-  // Of the small vectors to a neighbour, every so many-th carries estimates. Larger: fewer bytes,
-  // and means of the fleet that follow more slowly.
+  // Every kSmallVectors-th small vector to a neighbour carries estimates. Larger: fewer bytes, and
+  // means of the fleet that follow more slowly.
   static constexpr std::size_t kSmallVectors = 4;
 
-  // The projection of this node's model, and ||x||.
+  // Sets the projection of this node's model, and ||x||.
   void set_model(const std::vector<float>& sketch, double norm);
   void set(const Sample& sample);
 
   // ---- with neighbours
   bool has_value() const { return aggregate_.has_value(); }
-  // This node's model is now that of the round. Takes the estimates of neighbours that were there
-  // first.
+  // This node's model is now that of `round`. Uses the estimates received early, from neighbours
+  // that began the round first.
   void begin_round(std::uint64_t round);
   // The model stays as it is until the next begin_round().
   void rest();
   void update();
-  // `round`: of the neighbour's model; 0: it does not train. A model of the previous round is
-  // assumed to have moved since then as this node's has. Returns whether every number counts; see
-  // Aggregate.
+  // `round`: of the neighbour's model; 0: the neighbour does not train. A model of the previous
+  // round is assumed to have moved since then as this node's has. Returns Aggregate::believes().
   bool receive(NodeId from, std::uint64_t round, const std::vector<float>& flow,
                std::vector<float> estimate);
   // Forgets all neighbours but those for which `stays(id)` holds.
@@ -58,31 +57,30 @@ class FleetMeans {
     std::erase_if(early_, [&](const auto& item) { return !stays(item.first); });
     std::erase_if(told_, [&](const auto& item) { return !stays(item.first); });
   }
-  // Writes this node's estimates into the message that carries its vector of so many bytes, unless
-  // too little has gone there since the last estimates; see kShare in the .cpp. `period`: as in
-  // tell().
+  // Writes this node's estimates into the message that carries a vector of `vector_bytes` bytes,
+  // unless few bytes followed the last estimates; see kShare in the .cpp. `period`: as in tell().
   void write(Time now, Duration period, NodeId to, std::size_t vector_bytes, Round& message);
-  // Sends them over the edges that carried no vector for `period`, so that they include nodes that
-  // are paused, have finished, or offer to one neighbour a round. `round`: of this node's model; 0:
-  // the node does not train.
+  // Sends estimates over the edges that carried none for `period`, so that the means include nodes
+  // that are paused, have finished, or offer to one neighbour a round. `round`: of this node's
+  // model; 0: the node does not train.
   void tell(Time now, Duration period, std::uint64_t round, const Links& links, Outbox& out);
-  // When to call tell() next, if that is earlier.
+  // Makes tell() due at `at`, unless it is due earlier.
   void plan(Time at) { next_tell_ = std::min(next_tell_, at); }
   Time deadline() const { return next_tell_; }
   std::vector<float> flow(NodeId to) const { return aggregate_.flow(to); }
   const std::vector<float>& estimate() const { return aggregate_.estimate(); }
 
   // ---- results
-  // ||x - mean|| / ||mean|| of this node's model; nothing before there is one.
+  // ||x - mean|| / ||mean|| of this node's model; nothing before there is a mean.
   std::optional<double> own_distance() const;
-  // All but the extremes.
+  // The status without the extremes.
   FleetStatus status() const;
 
  private:
   struct Said {
     std::vector<float> flow, estimate;
   };
-  // Since the last estimates that a neighbour was sent, at that time.
+  // When a neighbour was last sent estimates and a vector, and the vectors sent since `at`.
   struct Told {
     Time at{}, last_vector{};
     std::size_t vectors = 0, vector_bytes = 0;
@@ -96,7 +94,7 @@ class FleetMeans {
   std::vector<float> sketch_;
   std::uint64_t round_ = 0;            // of the model; 0: the node does not train
   std::vector<float> begun_, before_;  // value_ at the start of round_, and of the previous round
-  std::map<NodeId, Said> early_;       // of the round after round_
+  std::map<NodeId, Said> early_;       // by neighbour: estimates of round_ + 1
   std::map<NodeId, Told> told_;        // by neighbour
   Time next_tell_ = kNever;
 };

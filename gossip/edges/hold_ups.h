@@ -1,5 +1,5 @@
-// HoldUps: which neighbour this node's rounds wait for, and which part of its time. The time in
-// which the vector was under way does not count: that is waiting for the network.
+// HoldUps: which neighbour this node's rounds wait for, and for which part of the time. The transit
+// time of a vector is waiting for the network, and does not count.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace starling::gossip {
 
 class HoldUps {
  public:
-  // A round took `round`, and waited for the neighbour for `wait` of it. NodeId{}: for none.
+  // Records a round of length `round` that waited `wait` for `neighbor`; NodeId{}: for none.
   void add(Duration round, NodeId neighbor, Duration wait) {
     const double fade = std::max(kFadeMost, 1 - seconds(round) / kMemory_s);
     all_ = fade * all_ + seconds(round);
@@ -26,18 +26,18 @@ class HoldUps {
     tell();
   }
 
-  // None as long as rounds hardly wait. The percentage changes only by more than kStep: people read
-  // it.
+  // The neighbour and the percentage; none while rounds hardly wait. The percentage changes only by
+  // more than kStep, because people read it.
   const Held& held() const { return held_; }
 
  private:
   // Larger: a node that was slow is named for longer. Smaller: one slow step names a node.
   static constexpr double kMemory_s = 10;
-  static constexpr double kFadeMost = 0.8;    // of a round longer than a fifth of the memory
-  static constexpr double kLeast_s = 1;       // fewer seconds say little
-  static constexpr double kForgotten = 1e-3;  // of the time
-  // Rounds count as waiting once both are exceeded, until one of them falls to its half: all
-  // members get the news of begin and end, so these should be seconds apart.
+  static constexpr double kFadeMost = 0.8;    // after a round longer than a fifth of the memory
+  static constexpr double kLeast_s = 1;       // shorter histories count as this long
+  static constexpr double kForgotten = 1e-3;  // neighbours with less of the time are forgotten
+  // Rounds count as waiting once both are exceeded, until one falls to its half: the begin and the
+  // end are rumors to all members, so they should be seconds apart.
   static constexpr double kMuch = 20;            // in percent
   static constexpr double kWorthSaying = 0.005;  // in seconds a round
   static constexpr double kStep = 5;             // in percent

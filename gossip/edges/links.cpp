@@ -78,7 +78,7 @@ void Links::want_one(Time now, const WantedEdge& edge, const Member& member) {
   link.wanted = edge;
   // An edge that carries vectors one way only has no pairs.
   link.is_paired = counts_pairs_ && edge.in && edge.out;
-  // A peer without a hello so far may have restarted.
+  // A peer that has sent no hello yet may have restarted.
   const bool is_another = link.peer_incarnation == 0 && link.incarnation != member.incarnation;
   if (link.epoch != 0 && !is_another) return;
   if (link.epoch == 0) link.epoch = ++last_epoch_;
@@ -89,7 +89,7 @@ void Links::want_one(Time now, const WantedEdge& edge, const Member& member) {
   if (const auto memory = memory_.extract(edge.peer)) link.memory = memory.mapped();
 }
 
-// The peer may have the claim already, so its opening ends too.
+// The peer may have received the claim already, so this opening of the edge ends too.
 void Links::forget(Time now, bool all) {
   memory_.clear();
   for (auto& [peer, link] : links_) {
@@ -144,8 +144,8 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Ro
                     Outbox& out) {
   const auto found = links_.find(from.sender);
   const Member* member = members.find(from.sender);
-  // The edge is not wanted here, or not yet, because views differ for a moment. The peer says hello
-  // again.
+  // The edge is not wanted here, or not yet, as views differ for a moment. The peer repeats its
+  // hello.
   if (found == links_.end() || !member || member->incarnation != from.incarnation) return;
   // A neighbour that restarted with other agreed values stays in links_ until the next want().
   if (!members.agrees(*member)) return;
@@ -157,7 +157,7 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Ro
   link.clock.heard(now, hello.stamps);
   if (const auto trip = link.clock.round_trip()) link.rtt_s = seconds(*trip);
   const bool is_new = hello.epoch != link.peer_epoch || from.incarnation != link.peer_incarnation;
-  // Vectors may have been averaged since the edge went on from this end's memory.
+  // Vectors may have been averaged since the edge continued from this end's memory.
   if (is_new && link.is_resumed) begin_anew(link);
   link.peer_epoch = hello.epoch;
   link.peer_incarnation = from.incarnation;
@@ -177,8 +177,8 @@ void Links::activate(Time now, Link& link, std::uint64_t claim, Outbox& out) {
 }
 
 // The agreed keys are equal, but the peer's data give another model. Both ends send their model in
-// words; until then the refusal only says that something differs. What this end remembers of an
-// open edge ends here, so that the edge cannot go on later.
+// words; until then the refusal only says that something differs. The memory of an open edge is
+// dropped, so that the edge cannot continue from it later.
 void Links::refuse(Link& link, Outbox& out) {
   if (link.active) begin_anew(link);
   out.send(link.wanted.peer, Terms{false, model_});
@@ -230,8 +230,7 @@ void Links::tick(Time now, Outbox& out) {
     if (now < link.next_hello) continue;
     link.next_hello = now + (link.active ? kMeasureEvery : link.pause);
     if (!link.active) ++link.unanswered, link.pause = std::min(link.pause * 2, kHelloPauseLimit);
-    // Without an echo, so that the peer answers: the peer's end may be active already and only its
-    // answer lost.
+    // An echo of 0 makes the peer answer: its end may be active already, and its answer lost.
     say_hello(now, link, 0, out);
   }
 }

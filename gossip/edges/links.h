@@ -29,51 +29,50 @@ struct WantedEdge {
 
 struct Link {
   WantedEdge wanted;
-  bool is_paired =
-      true;          // the vectors of both ends are numbered and averaged in pairs; see Sessions
-  std::string name;  // of the peer
+  bool is_paired = true;          // vectors are numbered and averaged in pairs; see Sessions
+  std::string name;               // of the peer
   std::uint64_t incarnation = 0;  // of the peer's record when this end began to say hello
   std::uint64_t epoch = 0;        // this end's number of this opening of the edge
   std::uint64_t peer_epoch = 0;   // the peer's number of it; 0: unknown
   std::uint64_t peer_incarnation = 0;
   std::uint64_t peer_view = 0;  // see Hello
   bool active = false;
-  std::string refusal;  // why there is no edge although it is wanted; empty: there may be one
-  Time barred_until{};  // closed until then, and the peer's hellos do not count
+  std::string refusal;  // why the wanted edge is refused; empty: it is not
+  Time barred_until{};  // until then the edge stays closed and hellos are ignored
   Time next_hello{};
   Duration pause{};
   int unanswered = 0;           // hellos since the edge was wanted or closed
   std::optional<double> rtt_s;  // the shortest recent round trip of hellos
   PeerClock clock;
-  // This node's memory of the edge from an earlier life, if this is the first opening since then;
-  // claim 0: none. And whether both ends go on from it.
+  // This node's memory of the edge from an earlier run, if this is the first opening since then;
+  // claim 0: none. And whether both ends continue from it.
   KeptEdge memory = {};
   bool is_resumed = false;
 
-  // Whether it opens, and not for so long that it may never be open.
+  // Whether the edge is opening, and not for so long already that it may never open.
   bool is_new() const;
-  // Identifies this opening of the edge at this node; the peer's edge id differs. An edge that goes
-  // on from an earlier life keeps its id.
+  // Identifies this opening of the edge at this node; the peer's edge id differs. An edge that
+  // continues from an earlier run keeps its id.
   std::uint64_t edge_id() const;
-  // Whether the message is of this opening, and paired as the edge is.
+  // Whether the message is of this opening, and numbers its vector exactly if the edge is paired.
   bool carries(const Envelope& from, const Round& message) const {
     return peer_epoch == message.epoch && peer_incarnation == from.incarnation &&
            (message.echo != 0) == is_paired;
   }
-  // The memory of this opening for the next life of `self`, this end. `averaged`: a hash, equal at
+  // The memory of this opening for the next run of `self`, this node. `averaged`: a hash, equal at
   // both ends, of the pairs averaged since it opened.
   KeptEdge kept(NodeId self, std::uint64_t averaged) const;
 };
 
 class Links {
  public:
-  // `memory`: of this node's edges, from an earlier life. An edge goes on from it if the peer
+  // `memory`: of this node's edges, from an earlier run. An edge continues from it if the peer
   // claims to have averaged the same pairs.
   explicit Links(const Options& options, const std::vector<KeptEdge>& memory = {});
 
   // Sets the hash of the model, and the model in words. No hello is sent before.
   void open(std::uint64_t schema, const std::string& layout = {});
-  // Drops the memory of edges; of edges that already go on from it only with `all`.
+  // Drops the memory of edges from an earlier run; that of active edges only with `all`.
   void forget(Time now, bool all);
   // Opens and closes edges so that exactly the wanted ones remain.
   void want(Time now, const std::vector<WantedEdge>& edges, const Roster& members, Outbox& out);
@@ -85,14 +84,14 @@ class Links {
   }
   // Sets the nodes of the topology, in its order; null: none yet.
   void place(const std::shared_ptr<const std::vector<topology::Site>>& sites);
-  // The places of this node and of a peer among those that sum slices in that round: all that can
-  // be dialled, since they are neighbours of all others.
+  // The places of this node and of a peer among the nodes that sum slices in that round. These are
+  // the nodes that can be dialled, because they are neighbours of all others.
   optim::Slot slot(std::uint64_t round, NodeId self, NodeId peer) const;
-  // Tells all neighbours the hash of the members from which this node's topology is computed.
+  // Sends all neighbours the hash of the members from which this node's topology is computed.
   void tell_view(Time now, std::uint64_t view, Outbox& out);
-  // Every edge is refused, or open with both ends' topologies computed from the same members.
+  // Whether every edge is refused, or open between topologies computed from the same members.
   bool are_agreed() const;
-  // Every edge is open or refused.
+  // Whether every edge is open or refused.
   bool are_open() const;
   void receive(Time now, const Envelope& from, const Hello& hello, const Roster& members,
                Outbox& out);
@@ -128,11 +127,11 @@ class Links {
   // for one of the second.
   std::uint64_t last_epoch_;
   std::uint64_t version_ = 1;
-  std::map<NodeId, KeptEdge> memory_;  // of edges that were not wanted yet
+  std::map<NodeId, KeptEdge> memory_;  // by peer: of edges that were not wanted yet
   std::map<NodeId, Link> links_;
   std::shared_ptr<const Partners> partners_;
-  std::size_t nodes_ = 0;     // of the topology
-  std::vector<NodeId> hubs_;  // of these, the ones that can be dialled
+  std::size_t nodes_ = 0;     // number of nodes in the topology
+  std::vector<NodeId> hubs_;  // the nodes of the topology that can be dialled
 };
 
 }  // namespace starling::gossip

@@ -9,7 +9,7 @@
 namespace starling::gossip {
 namespace {
 
-// Squared differences below this are rounding: probes travel in parts of 2^-31.
+// Squared differences below this are rounding: probes are sent in parts of 2^-31.
 constexpr double kSquaresLeast = 1e-17;
 // Fewer rounds with averages give no rate.
 constexpr std::size_t kPointsLeast = 8;
@@ -69,16 +69,16 @@ std::uint64_t MixingMeter::end() {
   return as_sent(probe_);
 }
 
-// Uses the last half of the rounds above rounding, when the fast modes are gone. Neighbours may
-// have drawn the same probes, and differ only later. The slope is a regression, because modes of
-// opposite signs make single rounds uneven.
+// Uses the second half of the rounds above rounding, when the fast modes have decayed. Neighbours
+// that drew the same probes differ only later. The slope is a regression, because modes of opposite
+// signs make single rounds uneven.
 void MixingMeter::measure() {
   const auto counts = [](const Point& point) { return point.squares >= kSquaresLeast; };
   const auto last = std::find_if(points_.rbegin(), points_.rend(), counts);
   if (points_.size() < kPointsLeast || last == points_.rend()) return;
   std::vector<Point> half(points_.begin() + (points_.rend() - last) / 2, last.base());
   std::erase_if(half, [&](const Point& point) { return !counts(point); });
-  // After the first round no difference was left but rounding.
+  // After the first round only rounding was left.
   rate_ = half.size() < 2 ? 0 : std::exp(slope(half) / 2);
 }
 

@@ -24,9 +24,9 @@ class MixingMeter {
   // `share`: optim::Needs::mixing_share.
   explicit MixingMeter(NodeId self, double share = 1) : self_(self), share_(share) {}
 
-  // The probe of this node's vector of `round`, in parts of kProbeOne. Rounds do not go back.
+  // The probe of this node's vector of `round`, in parts of kProbeOne. Rounds never decrease.
   std::uint64_t begin(std::uint64_t round);
-  // The round averages with a vector of weight `weight`, and both were offered with these probes.
+  // Records an average with weight `weight` of two vectors offered with these probes.
   struct Offered {
     std::uint64_t round = 0;
     std::uint64_t probe = 0;
@@ -52,9 +52,9 @@ class MixingMeter {
   double share_;
   std::optional<std::uint64_t> epoch_;
   double probe_ = 0;
-  double change_ = 0;      // of the probe, by the averages of this round
-  double squares_ = 0;     // sum over these of weight times squared difference
-  bool is_mixed_ = false;  // in this round
+  double change_ = 0;      // of the probe, by the averages since begin()
+  double squares_ = 0;     // sum over these averages of weight times squared difference
+  bool is_mixed_ = false;  // an average was recorded since begin()
   std::uint64_t round_ = 0;
   std::vector<Point> points_;  // of the rounds of this epoch with averages
   std::optional<double> rate_;

@@ -9,17 +9,18 @@
 namespace starling::gossip {
 namespace {
 
-// With a neighbour, before people are warned. Fewer: a chance of the first rounds is reported.
+// Rounds in a row in which a neighbour's vectors equal this node's, before people are warned.
+// Fewer: a coincidence of the first rounds is reported.
 constexpr std::uint64_t kEqualRounds = 5;
 // Hellos without an answer, and how long a vector of a new edge may take, before people are warned.
-// Fewer, shorter: a lost message, or the first vector over a thin link, is reported.
+// Fewer, shorter: a lost message, or the first vector over a slow link, is reported.
 constexpr int kHellosEnough = 6;
 constexpr Duration kFirstVector = std::chrono::seconds(10);
-// So many estimates that count end the news that one did not.
+// Accepted estimates that end the warning about a refused one.
 constexpr int kDoubtNews = 16;
 
-// A neighbour is late only after its patience, even if a quorum went on without it, and never by a
-// round whose vector it did not get.
+// A neighbour is late only after its patience, even if a quorum went on without it, and never in a
+// round whose vector was not sent to it.
 bool is_overdue(Time now, const Wait& wait, const StreamView& stream) {
   return stream.in && stream.was_offered && wait.scheduler.lacks(stream, wait.turn.round) &&
          now >= wait.until(stream);
@@ -74,7 +75,7 @@ Neighbor* Neighbors::find(NodeId peer) {
   return found == all_.end() ? nullptr : &found->second;
 }
 
-// For a peer that was not met, a neighbour that never sent.
+// For a peer that was not met: the state of a neighbour that never sent.
 const Neighbor& Neighbors::known(NodeId peer) const {
   static const Neighbor kNobody;
   const auto found = all_.find(peer);
@@ -101,7 +102,7 @@ Duration Neighbors::pace(const Recent& own) const {
 
 // ---------------------------------------------------------------- a round
 
-// The last vector of a peer that has finished may still be under way.
+// The last vector of a peer that has finished may still be in transit.
 std::optional<Phase> Neighbors::resting(NodeId peer) const {
   const auto found = resting_.find(peer);
   if (found == resting_.end()) return std::nullopt;
@@ -126,7 +127,8 @@ Duration Neighbors::patience(const Neighbor& neighbor) const {
 StreamView Neighbors::view(const Link& link, const Sessions& sessions) const {
   const NodeId peer = link.wanted.peer;
   const Neighbor& neighbor = known(peer);
-  // A peer whose edge was closed went on alone, and leads nobody before its vectors are averaged.
+  // A peer whose edge was closed for refusals went on alone. This node does not follow its round
+  // before its vectors are averaged again.
   const std::uint64_t heard_round =
       neighbor.refusals.is_on_probation() ? std::min(neighbor.round, round_) : neighbor.round;
   StreamView view{.peer = peer,
@@ -167,7 +169,7 @@ std::vector<NodeId> Neighbors::tick(Time now, const Wait& wait, const Links& lin
   return doubted;
 }
 
-// A vector that the round waits for may be lost.
+// Requests the vectors that the round waits for, because they may be lost.
 void Neighbors::ask(Time now, const Wait& wait, const Links& links, Outbox& out) {
   next_ask_ = kNever;
   for (const StreamView& stream : wait.streams) {
@@ -232,7 +234,7 @@ std::optional<NodeId> Neighbors::end_round(Time now, const Wait& wait, const Lin
 
 namespace {
 
-// Of a reason of optim::Rejection; empty where the fault is not the neighbour's.
+// The text for a reason of optim::Rejection; empty if the fault is not the neighbour's.
 std::string_view refusal_text(std::string_view reason) {
   constexpr std::pair<std::string_view, std::string_view> kTexts[] = {
       {"not finite", "they hold a number that is not finite"},
@@ -320,7 +322,7 @@ std::vector<std::string> Neighbors::equal_trainers(const Links& links) const {
       *std::ranges::min_element(names, natural_less))};
 }
 
-// One line, of the first by name.
+// One warning, which names the first such neighbour.
 std::vector<std::string> Neighbors::unequal_rates(const Links& links) const {
   std::vector<std::pair<std::string, double>> unequal;
   for (const auto& [peer, link] : links.all())

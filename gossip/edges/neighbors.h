@@ -30,21 +30,21 @@ namespace starling::gossip {
 struct Neighbor {
   // ---- the peer's vectors
   std::uint64_t round = 0;           // the newest round in the peer's messages; 0: none
-  Time heard{};                      // when the first of that round came
-  Time came{};                       // when the peer's last vector was complete
-  Duration under_way{};              // how long that took, latency included
-  Time progress{};                   // when more of the peer's first vector came than before
-  std::size_t partial = 0;           // the most bytes of it so far
-  std::uint64_t unlikely_round = 0;  // the peer's last round that was not believed
+  Time heard{};                      // when the first message of that round arrived
+  Time came{};                       // when the peer's last vector had arrived
+  Duration under_way{};              // the transit time of that vector, latency included
+  Time progress{};                   // when more bytes of the peer's first vector arrived
+  std::size_t partial = 0;           // the bytes of that vector that have arrived
+  std::uint64_t unlikely_round = 0;  // the peer's last round that was not believed; 0: none
   NewestStream newest;               // for an edge whose vectors are not paired
   // ---- this node's vectors
   std::uint64_t offered_edge = 0;  // edge id of the opening that the offer went over; 0: not sent
   bool offered_out = false;        // the edge carried vectors to the peer when the offer was sent
   Time offered{};                  // when the last offer of a round went to the peer
-  Time first_offered{};            // and when the first did; 0: none yet
+  Time first_offered{};            // when the first did; 0: none yet
   double offered_path = 0;         // Offering::path at the last vector that was offered to the peer
   double span = 0;                 // Round::span of that vector
-  RateRatio rates;                 // of the steps behind the vectors of both
+  RateRatio rates;                 // of both ends' local steps
   // ---- waiting for the peer
   Patience patience;
   bool late = false;        // the patience ran out; no round waits until the peer sends again
@@ -52,17 +52,17 @@ struct Neighbor {
   bool is_doubted = false;  // the peer was doubted in this round
   Refusals refusals;
   // ---- for people
-  bool averaged = false;   // with the peer, at least once
-  int doubtful = 0;        // so many estimates that count end the news that one did not
+  bool averaged = false;   // a vector of the peer was averaged
+  int doubtful = 0;        // accepted estimates until the warning about a refused one ends
   LinkMeter meter;         // of the peer's vectors
   EdgeStatus status = {};  // the part counted here; statuses() completes it
 
-  // The peer told an estimate of the fleet's means.
+  // Records an estimate of the fleet's means from the peer.
   void hear_estimate(bool is_believed);
-  // A message of the peer is of a newer round than all before.
+  // Records that a message of the peer is of a newer round than all before.
   void hear(Time now, std::uint64_t newer);
-  // So many bytes of a vector have come. Only of the first do they count: a round waits for it as
-  // long as bytes come, since nothing says how long the link takes for a vector.
+  // `bytes` bytes of an incomplete vector have arrived. A round waits for the peer's first vector
+  // as long as bytes arrive: the speed of the link is not known yet.
   void hear_part(Time now, std::size_t bytes) {
     if (round == 0 && bytes > partial) partial = bytes, progress = now;
   }
@@ -78,33 +78,33 @@ class Neighbors {
   // Forgets neighbours without a link, and reads in the members' records which are paused or have
   // finished. Returns whether links or members have changed since the last call.
   bool follow(const Links& links, const Roster& members);
-  // The neighbour's state. The first vector to a new neighbour counts the steps after `path`; see
-  // Offering.
+  // The neighbour's state, created if it is new. The span of the first vector to a new neighbour
+  // begins at `path`; see Offering.
   Neighbor& meet(NodeId peer, double path);
   // Null: not met.
   Neighbor* find(NodeId peer);
   const std::map<NodeId, Neighbor>& all() const { return all_; }
   // No process listens at the peer's address: no round waits for the peer until it sends again.
   void refused(NodeId peer);
-  // The shortest time of a round, of this node's own and those of two neighbours; 0: unknown.
+  // The shortest time of a round, of this node and the second fastest neighbour; 0: unknown.
   Duration pace(const Recent& own) const;
 
   // ---- a round
-  // This node begins to offer: to `partner` alone, if there is one. `unmeasured`: the
-  // patience with a neighbour that has not been measured.
+  // This node begins to offer: to `partner` alone, if there is one. `unmeasured`: the patience with
+  // a neighbour whose intervals are not measured.
   void begin_round(Time now, std::uint64_t round, std::optional<NodeId> partner,
                    Duration unmeasured);
   // The edge as a scheduler sees it, and all active edges.
   StreamView view(const Link& link, const Sessions& sessions) const;
   std::vector<StreamView> views(const Links& links, const Sessions& sessions) const;
-  // An offer went over an edge whose vectors are not paired: plans to ask for the peer's vector.
+  // An offer was sent over an edge whose vectors are not paired: plans a request to the peer.
   void expect(Time now, const Link& link, Neighbor& neighbor);
-  // Asks for overdue vectors on edges without pairs. Returns the neighbours that this round has
-  // waited for longer than usual, each once a round: they may be dead.
+  // Sends requests where vectors are overdue on edges without pairs. Returns the neighbours that
+  // this round has waited for longer than usual, each once a round: they may be dead.
   std::vector<NodeId> tick(Time now, const Wait& wait, const Links& links, Outbox& out);
   // When to call tick() next.
   Time deadline() const { return std::min(next_ask_, next_doubt_); }
-  // The last vector that came since then; with no sender if none came.
+  // The last vector that arrived since then; without a sender if none did.
   WaitMeter::Last last_come(Time since, const Links& links) const;
   // Ends the round: a neighbour whose patience has run out is late. Returns the newly late one
   // whose last message is oldest.
@@ -112,8 +112,8 @@ class Neighbors {
 
   // Records the trainer's findings about the neighbours' vectors.
   void note(const optim::Done& done);
-  // A neighbour whose vectors are refused again and again, for how long its edge is to be closed,
-  // and why. Each is told once.
+  // A neighbour whose edge is to be closed for `pause`, because its vectors are refused repeatedly.
+  // take_barred() returns each once.
   struct Barred {
     NodeId peer;
     Duration pause{};
@@ -125,7 +125,7 @@ class Neighbors {
   // Names neighbours whose vectors are refused, and one whose trainer seems to draw the same
   // batches as this node's.
   std::vector<std::string> warnings(const Links& links) const;
-  // Names the edges that do not open, or over which no vector comes, with the cause if it is known.
+  // Names the edges that do not open, or carry no vector to this node, with the cause if known.
   std::vector<std::string> mute(Time now, const Links& links, const Roster& members) const;
   // Whether this node has averaged with some neighbour.
   bool has_averaged() const { return has_averaged_; }
@@ -134,7 +134,7 @@ class Neighbors {
   // The edges by name. `round`: of this node.
   std::vector<EdgeStatus> statuses(std::uint64_t round, const Links& links,
                                    const Sessions& sessions) const;
-  // The phase of a peer that takes no part in this round: paused, or its last one was before it.
+  // The phase of a peer that takes no part in this round: paused, or finished before the round.
   std::optional<Phase> resting(NodeId peer) const;
   bool has_finished(NodeId peer) const {
     return resting(peer).value_or(Phase::paused) != Phase::paused;
@@ -143,7 +143,7 @@ class Neighbors {
  private:
   struct Resting {
     Phase phase;
-    std::uint64_t round;  // the last one that it has finished
+    std::uint64_t round;  // the last round that the peer has finished
   };
   const Neighbor& known(NodeId peer) const;
   std::vector<std::string> equal_trainers(const Links& links) const;
@@ -154,10 +154,10 @@ class Neighbors {
 
   const Timing& timing_;
   std::map<NodeId, Neighbor> all_;
-  std::map<NodeId, Resting> resting_;                 // by the members' records
+  std::map<NodeId, Resting> resting_;                 // by the member records
   std::uint64_t round_ = 0;                           // of the last begin_round()
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
-  std::optional<NodeId> partner_;                     // of the current offer
+  std::optional<NodeId> partner_;                     // the only peer of the current offer, if any
   Duration unmeasured_{};                             // as of begin_round()
   bool has_averaged_ = false;
   bool loop_moved_ = false;  // by the last local steps; see optim::Report

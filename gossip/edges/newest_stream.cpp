@@ -54,7 +54,7 @@ void NewestStream::say(Time now, const Link& link, bool asks, Outbox& out) {
 std::uint64_t NewestStream::hear(Time now, const Link& link, const Round& message, Outbox& out) {
   begin(link);
   stream_.hear(message, sent_);
-  // Without numbers the peer acknowledges by the round of the vector.
+  // On an edge without numbered vectors the peer acknowledges by the round of the vector.
   const bool has_come = sent_.last() > 0 && message.received >= sent_.at(sent_.last()).round;
   if (has_come) sent_.acknowledge(sent_.last(), 0);
   const std::uint64_t repeated =

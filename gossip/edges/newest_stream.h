@@ -16,13 +16,13 @@
 
 namespace starling::gossip {
 
-// A vector that came from the peer.
+// A vector received from the peer.
 struct HeardVector {
   std::uint64_t round = 0;
-  double share = 0;  // that the peer allows; see Round
+  double share = 0;  // the share that the peer allows; see Round
   Payload payload;
   std::uint64_t probe = 0;  // see MixingMeter
-  bool is_taken = false;    // averaged with, at least once
+  bool is_taken = false;    // averaged at least once
 };
 
 class NewestStream {
@@ -36,23 +36,22 @@ class NewestStream {
 
   // ---- this end's vector
   // `own` is this end's newest vector, and `message` is to carry it. The payload is empty on an
-  // edge that carries no vectors to the peer. Writes the numbers and acknowledgements of this end
-  // into `message`.
+  // edge that carries no vectors to the peer. Writes this end's numbers and acknowledgements into
+  // `message`.
   void offer(const Link& link, EdgeVector own, Round& message);
-  // The round waits for the peer's vector: plans a question for when `usual` and a pause have
-  // passed.
+  // The round waits for the peer's vector: plans a request for after `usual` and a pause.
   void wait(Time now, const Link& link, Duration usual);
   Time ask_at() const { return stream_.ask_at(); }
   void stop_asking() { stream_.plan(kNever); }
-  // Asks now, and plans the next question after a growing pause.
+  // Requests an acknowledgement now, and plans the next request after a growing pause.
   void ask(Time now, const Link& link, Outbox& out);
-  // Takes the peer's acknowledgement, retransmits this end's vector if it is lost, and answers if
-  // the peer asks. Returns the payload bytes retransmitted.
+  // Takes the peer's acknowledgement, retransmits this end's vector if it is lost, and sends an
+  // acknowledgement if the peer requests one. Returns the payload bytes retransmitted.
   std::uint64_t hear(Time now, const Link& link, const Round& message, Outbox& out);
 
   // ---- the peer's vectors
   void receive(HeardVector vector);
-  // Whether the peer's newest vector was not averaged with yet.
+  // Whether the peer's newest vector was not averaged yet.
   bool has_news() const { return latest_ && !latest_->is_taken; }
   // The vector to average with in `round`; null if there is none, or none that may be used again.
   HeardVector* vector_for(std::uint64_t round, const Rules& rules);

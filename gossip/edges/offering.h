@@ -1,5 +1,5 @@
-// Offering: the vector that this node offers its neighbours in the current round, and the sums of
-// the learning rates of its local steps, from which the span of a vector follows; see Round::span.
+// Offering: the vector that this node offers its neighbours in the current round, and its path: the
+// sum of the learning rates of its local steps. Spans (Round::span) are differences of paths.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,7 @@
 namespace starling::gossip {
 
 struct Offering {
-  // Takes what the trainer offers in `round`. `share`: what this node allows each pair; `probe`:
-  // see MixingMeter.
+  // Takes the trainer's offer in `round`. `share`: see EdgeVector; `probe`: see MixingMeter.
   void begin(std::uint64_t round, optim::Done& done, double share, std::uint64_t probe) {
     vector = {.round = round,
               .share = share,
@@ -30,12 +29,12 @@ struct Offering {
     owes_means = true;
     for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
   }
-  // Local steps were taken, the sum of whose learning rates is `more`.
+  // Adds the sum `more` of the learning rates of the local steps just taken.
   void stepped(double more) {
     path_before = path;
     path += more;
   }
-  // Takes the answer to a neighbour that waits between rounds.
+  // Takes the answer that Exchange::begin_answer() requested.
   void answer(optim::Done& done, std::uint64_t probe) {
     vector.payload = std::move(done.offer);
     payload_bytes = vector.payload.size();
@@ -62,22 +61,22 @@ struct Offering {
     const auto found = of_edge.find(link.edge_id());
     return found == of_edge.end() ? nullptr : &found->second;
   }
-  // Of the largest vector of this round.
+  // The bytes of the largest vector of this round.
   std::size_t vector_bytes() const {
     std::size_t bytes = payload_bytes;
     for (const auto& [edge, offer] : of_edge) bytes = std::max(bytes, offer.payload.size());
     return bytes;
   }
-  // The vector was sent to the neighbour with that span: a new span begins.
+  // Records that the vector was sent to the neighbour with that span: a new span begins.
   void sent(Neighbor& neighbor, double span) {
     neighbor.offered_path = partner_path = path;
     neighbor.span = partner_span = span;
   }
-  // The span that this end tells. With one partner a round, a pair's flow applies to all steps
-  // until this node's next pair with any peer. There, and wherever the time between pairs varies,
-  // the result of a pair acts on all steps until the next one. A recent longer span counts instead
-  // of a shorter one, so that a long wait after a short one does not overshoot. Otherwise exact
-  // diffusion diverges on stars: by partners, and in `async` under loss.
+  // The span that this end sends: the path since the last vector to the neighbour. With one partner
+  // a round it is the path since the last vector to any peer, because a pair's flow applies to all
+  // steps until the next pair with any peer. Where the time between pairs varies, the span is at
+  // least kFade times the previous one, so that a long wait after a short one does not overshoot:
+  // exact diffusion would diverge on stars, in `matching` and in `async` under loss.
   double span_to(const Neighbor& neighbor, const Scheduler::Rules& rules) const {
     // Smaller: a long wait is forgotten sooner, and in `async` under loss .8 is too small.
     constexpr double kFade = 0.95;
@@ -86,24 +85,24 @@ struct Offering {
     if (rules.mixes_rounds) return std::max(kStretch * span, kFade * neighbor.span);
     return rules.answers ? std::max(span, kFade * neighbor.span) : span;
   }
-  // Where vectors of different rounds are averaged, a flow acts a pair later than in step: if each
-  // pair is to move a flow by a whole span's worth, the models swing without end. Larger: the flows
-  // follow more slowly, by so many times the rounds where the graph sets the pace. Smaller: models
-  // swing longer, and where gradients hardly pull a few networks diverge at 1.
+  // The factor of the span where vectors of different rounds are averaged. There a flow acts one
+  // pair later than in step, and with a factor of 1 the models may oscillate for ever. Larger: the
+  // flows converge more slowly, in up to this many times the rounds. Smaller: the models oscillate
+  // longer, and at 1 a few networks with weak gradients diverge.
   static constexpr double kStretch = 2;
 
   // The vector for all edges without one of their own, except its span. Round 0: none so far.
   EdgeVector vector = {};
-  std::size_t payload_bytes = 0;  // of that vector, also when the payload is gone
+  std::size_t payload_bytes = 0;  // of that vector, kept after the payload is released
   std::map<std::uint64_t, optim::EdgeOffer> of_edge = {};  // by edge id
   // Sums of the learning rates of all local steps, of those before the last ones, and of those up
-  // to the last vector sent to any neighbour. They continue those of an earlier life, so that their
+  // to the last vector sent to any neighbour. They continue those of an earlier run, so that their
   // differences round alike.
   double path = 0, path_before = 0, partner_path = 0;
   double partner_span = 0;           // of the last vector sent to any neighbour
   bool is_resting = false;           // this node offers no more vectors for now
   bool owes_means = false;           // in slices: only the parts of this round are offered
-  std::vector<NodeId> answers = {};  // who gets the answer that the job under way makes
+  std::vector<NodeId> answers = {};  // the peers that get the answer of the current job
 };
 
 }  // namespace starling::gossip

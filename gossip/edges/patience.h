@@ -23,16 +23,16 @@
 
 namespace starling::gossip {
 
-// How long a round waits where nothing says how long rounds take, or who is in step. Smaller: a
-// node trains towards its own optimum before its neighbours' next round ends, or while all its
-// links are down.
+// How long a round waits while the length of rounds is unknown, or while this node is far ahead of
+// all neighbours. Smaller: a node trains towards its own optimum before its neighbours' next round
+// ends, or while all its links are down.
 inline constexpr Duration kBlindPatience = std::chrono::seconds(60);
 
 // The last sixteen durations of some event.
 class Recent {
  public:
   void add(Duration duration) { values_[count_++ % values_.size()] = duration; }
-  // Whether there are enough for an estimate.
+  // Whether there are enough durations for an estimate.
   bool is_measured() const { return count_ >= 3; }
   // REQUIRES a duration.
   Duration median() const {
@@ -74,8 +74,7 @@ class Patience {
     last_ = now;
   }
 
-  // Both are at least `least` and at most kLimit. `initial` is used until the intervals are
-  // measured.
+  // Both are at least `least`, at most kLimit, and `initial` until the intervals are measured.
   Duration doubt(Duration least, Duration initial) const {
     const Duration value = intervals_.is_measured() ? measured_ : initial;
     return std::clamp<Duration>(value, least, kLimit);
@@ -102,8 +101,8 @@ class Patience {
 };
 
 // The patience with a neighbour whose intervals are not measured, before its lower limit: four of
-// this node's own rounds. A node that joined a running fleet has to wait for a first round of its
-// neighbours, of which it knows nothing.
+// this node's own rounds. A node that joined a running fleet has to wait for its neighbours' first
+// round, whose length it does not know.
 inline Duration unmeasured_patience(const Recent& own_rounds, bool has_joined) {
   if (own_rounds.is_measured()) return 4 * own_rounds.median();
   return has_joined ? kBlindPatience : Duration{};

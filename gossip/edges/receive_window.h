@@ -1,5 +1,5 @@
-// ReceiveWindow: which of the peer's numbered vectors have come, in any order, and which the peer
-// has offered.
+// ReceiveWindow: which of the peer's numbered vectors have arrived, in any order, and which the
+// peer has offered.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,7 @@ namespace starling::gossip {
 
 class ReceiveWindow {
  public:
-  // Numbers further ahead than this are refused: an honest peer stops to wait for its pairs long
-  // before.
+  // Numbers further ahead than this are refused: an honest peer waits for its pairs long before.
   static constexpr std::uint64_t kSize = 64;
 
   bool takes(std::uint64_t index) const {
@@ -22,13 +21,13 @@ class ReceiveWindow {
   // The peer has offered all vectors up to `index`.
   void announced(std::uint64_t index);
   std::uint64_t announced() const { return announced_; }
-  // A vector came although an earlier one has not come.
+  // Whether a vector has arrived before an earlier one.
   bool has_gap() const { return newest_ > received_; }
-  // The highest number that has come.
+  // The highest number that has arrived.
   std::uint64_t newest() const { return newest_; }
-  // All numbers up to this one have come.
+  // All numbers up to this one have arrived.
   std::uint64_t up_to() const { return received_; }
-  // The numbers above up_to() that have come, encoded as Round::beyond.
+  // The numbers above up_to() that have arrived, encoded as Round::beyond.
   std::uint64_t beyond() const;
 
  private:

@@ -10,7 +10,7 @@
 namespace starling::gossip {
 namespace {
 
-// The highest round of the neighbours, and the highest that is not of those who may lie.
+// `first`: the highest round of the neighbours; `confirmed`: the highest that b + 1 have reached.
 struct Furthest {
   Furthest(Streams streams, std::size_t liars) {
     std::vector<std::uint64_t> rounds;
@@ -25,7 +25,7 @@ struct Furthest {
     confirmed = rounds[std::min(liars, heard - 1)];
   }
   std::uint64_t first = 0, confirmed = 0;
-  NodeId peer{};  // whose round is `first`
+  NodeId peer{};  // the neighbour in round `first`
   std::size_t heard = 0;
 };
 

@@ -6,9 +6,9 @@
 //                     from a part of the network that went on without this one. Until then the node
 //                     goes on with its other neighbours
 //   an only one       is always followed, since no other can confirm its round
-// Where a node has heard b neighbours or fewer, all of them stand for b + 1.
-// Of the rounds jumped over, as many as there was time for count towards stop.rounds and the
-// learning rate's schedule; see go_to().
+// If a node has received rounds of b neighbours or fewer, all of them stand for b + 1. Of the
+// rounds jumped over, those for which there was time count towards stop.rounds and the learning
+// rate's schedule; see go_to().
 #pragma once
 
 #include <cstddef>
@@ -22,42 +22,41 @@ namespace starling::gossip {
 
 class RoundCounter {
  public:
-  // `reach`: Scheduler::Rules::rounds_in_step. `pause`: least time between two follows of so few
-  // neighbours. Longer: after several splits, parts of a network stay out of step for longer.
-  // Shorter: a false round disturbs more rounds. REQUIRES at least one liar.
+  // `reach`: Scheduler::Rules::rounds_in_step. `pause`: the least time between two jumps after b
+  // neighbours or fewer. Longer: after several splits, parts of a network stay out of step for
+  // longer. Shorter: a false round disturbs more rounds. REQUIRES at least one liar.
   RoundCounter(std::uint64_t reach, Duration pause, std::size_t liars)
       : reach_(reach), pause_(pause), liars_(liars) {}
 
   std::uint64_t round() const { return round_; }
-  // Whether the rounds of different nodes are related: a node that is behind follows its
-  // neighbours.
+  // Whether rounds of different nodes are related: a node that is behind follows its neighbours.
   bool are_related() const { return reach_ > 0; }
   // How many earlier rounds were jumped over and do not count. A donor subtracts them from the
   // round that it gives a newcomer.
   std::uint64_t uncounted() const { return uncounted_; }
-  // Whether a jump in the last ten seconds added more to them than a wrong estimate of the pace
-  // does.
+  // Whether a jump in the last ten seconds added more uncounted rounds than a wrong pace explains.
   bool has_jumped(Time now) const { return jumped_ && now - *jumped_ < kRecently; }
 
-  // Sets the round to `round` if that is later; `uncounted` rounds before it do not count. In a
-  // round after the first, the node begins with a model that others have trained further meanwhile.
+  // Sets the round to `round` if that is later; `uncounted` rounds before it do not count. A node
+  // that begins in a later round than 1 has an older model, which others have trained further.
   void start(Time now, std::uint64_t round, std::uint64_t uncounted = 0);
-  // Whether the first round of this node was a later one than the fleet's.
+  // Whether this node began in a round after the first.
   bool has_joined() const { return has_joined_; }
   // The round of the neighbours that this node follows, whether it is ahead or not.
   std::uint64_t follow(Time now, Streams streams);
-  // The furthest of the neighbours further ahead than a node catches up, if others do not confirm
-  // their rounds.
+  // The neighbour furthest ahead, if it is further ahead than a node catches up and too few others
+  // confirm its round.
   std::optional<NodeId> alone(Streams streams) const;
   // Goes to that round, which is not before the current one. `pace`: the shortest known time of a
   // round; 0: unknown. Of the rounds between, those count that fit into the time since the last
-  // call at that pace, plus the spare ones.
+  // call at that pace, plus the spare ones. Example: of a jump by 500 rounds in the time of 100,
+  // 100 and 64 spare ones count, and 336 do not.
   void go_to(Time now, std::uint64_t round, Duration pace);
 
  private:
-  // How many more rounds count in total, for a node that began with round 1, or later. Larger:
-  // false rounds end the training earlier. Smaller: a node counts fewer rounds than its neighbours,
-  // and trains alone after they have finished.
+  // The spare rounds in total, for a node that began in round 1, and for one that began later.
+  // Larger: false rounds end the training earlier. Smaller: a node counts fewer rounds than its
+  // neighbours, and trains alone after they have finished.
   static constexpr std::uint64_t kSpare = 64, kSpareOfNewcomer = 1000;
   static constexpr std::uint64_t kUnlikely = 1000;
   static constexpr Duration kRecently = std::chrono::seconds(10);
@@ -67,7 +66,7 @@ class RoundCounter {
   std::size_t liars_;
   std::uint64_t round_ = 0, uncounted_ = 0, spare_ = kSpare;
   bool has_joined_ = false;     // as of the first start()
-  Time alone_again_{};          // when so few may be followed again
+  Time alone_again_{};          // when b neighbours or fewer may be followed again
   Time counted_{};              // when go_to() was called last
   std::optional<Time> jumped_;  // when a jump last left many rounds uncounted
 };

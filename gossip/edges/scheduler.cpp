@@ -31,8 +31,7 @@ bool Scheduler::hears(Time now, const Turn& turn, const StreamView& stream,
 }
 
 // A round does not wait for a peer to which it sent no vector: the edge is younger than the offer,
-// or the peer is behind and waits itself. The wait restarts with every vector of a peer that
-// catches up.
+// or the peer is behind and waits itself. Every vector of a peer that catches up restarts the wait.
 Time Scheduler::waits_until(const Turn& turn, const StreamView& stream, bool is_far_ahead) const {
   const bool counts = !stream.is_late || (!stream.rests && is_far_ahead);
   if (!stream.in || !stream.was_offered || !counts || !lacks(stream, turn.round)) return {};

@@ -18,13 +18,13 @@ namespace starling::gossip {
 
 // The pairs of an edge whose vectors are paired; all zero elsewhere.
 struct PairState {
-  bool has_gap = false;          // a vector of the peer was lost or overtaken: a later one came
-  bool is_owed = false;          // a vector that the peer has offered has not come
+  bool has_gap = false;          // a vector of the peer was lost or overtaken: a later one arrived
+  bool is_owed = false;          // a vector that the peer has offered is missing
   bool is_waiting = false;       // this end's half of a pair waits for the peer's half
   bool is_asked = false;         // the peer's half of a pair waits for this end's half
-  std::uint64_t next_round = 0;  // the least round that the peer's half of the next pair has
-  // In slices: the next vector of this end ends the round of its last one; and the round of the
-  // peer's part whose mean this end waits for, 0: none.
+  std::uint64_t next_round = 0;  // EdgeLedger::round_of_next()
+  // In slices: this end's next vector is a mean; and the round of the peer's part whose mean this
+  // end waits for, 0: none.
   bool owes_mean = false;
   std::uint64_t mean_of = 0;
 };
@@ -33,7 +33,7 @@ struct PairState {
 struct StreamView {
   NodeId peer;
   bool in = false, out = false;  // from the peer, and to the peer
-  bool was_offered = false;      // the vector of this round went to the peer
+  bool was_offered = false;      // the vector of this round was sent to the peer
   std::uint64_t round = 0;       // the newest round in the peer's messages; 0: none
   bool has_news = false;         // a vector of the peer waits to be averaged
   PairState pairs = {};
@@ -51,7 +51,7 @@ using Streams = std::span<const StreamView>;
 struct Turn {
   std::uint64_t round = 0;
   Time since{};                         // when this node's vector was offered
-  std::optional<Duration> pair_time{};  // from an offer to its answer, recent median
+  std::optional<Duration> pair_time{};  // recent median time from an offer to its answer
 };
 
 class Scheduler {
@@ -63,12 +63,12 @@ class Scheduler {
     std::uint64_t rounds_in_step = 0;
     // Offers are made in the round of the neighbour that is furthest ahead.
     bool joins_furthest = false;
-    // A round averages with the neighbours' vectors of the same round, if they have come.
+    // A round averages with the neighbours' vectors of the same round, if they have arrived.
     bool by_round = false;
     // A pair of vectors of different rounds is left out at both its ends.
     bool same_round_pairs = false;
-    // Vectors of different rounds are averaged in normal operation: pairs come late and at uneven
-    // times, so that their spans are told longer; see Offering::span_to().
+    // Vectors of different rounds are averaged in normal operation: pairs complete late and at
+    // uneven times, so their spans are lengthened; see Offering::span_to().
     bool mixes_rounds = false;
     // A peer whose half of a pair waits is answered between rounds; see Training.
     bool answers = false;
@@ -86,7 +86,7 @@ class Scheduler {
 
   // The share that a node with `degree` neighbours allows a pair, above 0, at most 1/2; see Round.
   virtual double share(std::size_t degree) const = 0;
-  // The peers that the vector of this round goes to.
+  // The peers to which the vector of this round is sent.
   virtual std::vector<NodeId> choose(Streams streams) = 0;
   // Whether this node skips the round on an edge whose vectors are paired.
   virtual bool skips_round(const StreamView& stream, std::uint64_t round) const = 0;
@@ -96,14 +96,13 @@ class Scheduler {
   // When may_finish() may become true by time alone.
   virtual Time deadline(const Turn& turn, Streams streams) const = 0;
 
-  // The round after `round` of a node that follows neighbours in round `furthest`; see
-  // RoundCounter.
+  // The round after `round`, if this node follows neighbours in round `furthest` (RoundCounter).
   std::uint64_t next_round(std::uint64_t round, std::uint64_t furthest) const;
   // Whether this node is more than rounds_in_step ahead of all its neighbours. Alone it would only
   // train towards its own optimum.
   bool is_far_ahead(const Turn& turn, Streams streams) const;
-  // Whether this round has heard the peer, or may still hear it: it is neither late nor at rest.
-  // With answers: the edge is free, or the answer may come within the patience.
+  // Whether the peer takes part in this round: it is neither late nor at rest, and its vector has
+  // arrived or is waited for. With answers: no pair waits, or its answer is within the patience.
   bool hears(Time now, const Turn& turn, const StreamView& stream, bool is_far_ahead) const;
   // Until when the round waits for a vector of the peer; Time{} if the round does not wait for it.
   Time waits_until(const Turn& turn, const StreamView& stream, bool is_far_ahead) const;

@@ -1,5 +1,5 @@
 // SendWindow: the numbered vectors that this end of an edge has sent, and which of them the peer
-// has. Stream tells which messages the peer has seen, and retransmits what lost() names.
+// has. Stream reports which messages the peer has seen, and retransmits the vectors of lost().
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace starling::gossip {
 // A vector that one end of an edge offers the other.
 struct EdgeVector {
   std::uint64_t round = 0;
-  double share = 0;  // that the offering end allows; see Round
+  double share = 0;  // the share that the offering end allows; see Round
   double span = 0;   // see Round and optim::MixTerm
   Payload payload = {};
   std::uint64_t probe = 0;    // see MixingMeter
-  std::uint64_t number = 0;   // for which it was encoded; 0: for any. See optim::EdgeOffer
+  std::uint64_t number = 0;   // the number that it was encoded for; 0: any. See optim::EdgeOffer
   std::uint64_t damping = 0;  // see Round
   std::uint64_t reach = 0;    // see Round
 
@@ -28,7 +28,7 @@ struct EdgeVector {
   void write(Round& message) const;
 };
 
-// For a step from 0 to 1.
+// The damping for a step (theta) from 0 to 1; see Round::damping.
 inline std::uint64_t damping_of(double step) {
   return static_cast<std::uint64_t>(std::llround((1 - step) * static_cast<double>(kDampingOne)));
 }
@@ -43,7 +43,7 @@ class SendWindow {
   // vector is still kept.
   void mark_sent(std::uint64_t index, std::uint64_t order) { kept_.at(index).order = order; }
   // The peer has all vectors up to `index`, and those that the bits of `beyond` name, as in
-  // Round::beyond. Returns whether `index` is news.
+  // Round::beyond. Returns whether `index` is higher than acknowledged before.
   bool acknowledge(std::uint64_t index, std::uint64_t beyond);
   // The peer is known to have all vectors up to this number.
   std::uint64_t acknowledged() const { return acknowledged_; }
@@ -62,7 +62,7 @@ class SendWindow {
   struct Kept {
     EdgeVector vector;
     bool is_mixed = false;
-    bool has_come = false;    // at the peer
+    bool has_come = false;    // the peer has acknowledged it
     std::uint64_t order = 0;  // Round::order of its last sending; 0: not sent
   };
   std::map<std::uint64_t, Kept>& kept() { return kept_; }

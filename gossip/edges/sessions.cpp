@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kClosingLimit = 64;
 // The longest time from the peer's closing of a session to the end of its link.
 constexpr Duration kClosePatience = std::chrono::seconds(2);
-// The most that the least pause between questions about the last pairs is: a node that leaves does
-// not wait for long. Shorter: more small messages over a slow link.
+// The upper limit of the shortest pause between requests in a closing session: a node that leaves
+// does not wait for long. Shorter: more small messages over a slow link.
 constexpr Duration kClosingPause = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -35,7 +35,7 @@ Sessions::Session& Sessions::open(const Link& link) {
   const bool has_closed = !open_.contains(link.wanted.peer) && !next_number(link);
   const auto [item, is_new] = open_.try_emplace(link.wanted.peer);
   Session& session = item->second;
-  // Whether the edge goes on from an earlier life is known once it is active.
+  // Whether the edge continues from an earlier run is known once it is active.
   session.edge = link.edge_id();
   if (!is_new) return session;
   session.ledger = EdgeLedger(order_);
@@ -96,7 +96,7 @@ bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_roun
   session.skipped_round = takes_part ? 0 : own.round;
   stream.await_round(waits.for_round ? own.round : 0);
   session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
-  // The new round does not put off a question that is due earlier.
+  // The new round does not delay a request that is due earlier.
   if (session.ledger.is_waiting() || stream.awaits_round())
     stream.plan(std::min(stream.ask_at(), now + waits.usual * 3 / 2 + stream.pause()));
   write_header(session, message);
@@ -109,7 +109,7 @@ bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_roun
 std::optional<std::uint64_t> Sessions::next_number(const Link& link) const {
   const auto found = open_.find(link.wanted.peer);
   if (found == open_.end() || !found->second.is_of(link)) {
-    // An edge whose session closes already has no other session: it begins anew.
+    // An edge whose session is closing gets no second session: it must be reopened.
     const auto is_of = [&](const Session& old) { return old.is_of(link); };
     return std::ranges::any_of(closing_, is_of) ? std::nullopt : std::optional<std::uint64_t>(1);
   }
@@ -271,7 +271,7 @@ void Sessions::plan_question(Time now, Session& session, bool is_answered) const
     stream.plan(kNever);
   else if (is_answered || !stream.is_planned())
     stream.plan(now + stream.pause());
-  // The peer answers, but a vector that it offered does not come: keep asking at this pace.
+  // The peer answers, but a vector that it offered does not arrive: the pause stays short.
   if (!ledger.lacks()) return;
   stream.set_pause(session.least_pause);
   stream.plan(std::min(stream.ask_at(), now + stream.pause()));
@@ -284,7 +284,7 @@ bool Sessions::must_ask_back(Time now, const Session& session, const Round& mess
          session.stream.may_ask_back(now, sent, session.least_pause);
 }
 
-// Sends an acknowledgement; with `asks`, also a question.
+// Sends an acknowledgement; with `asks`, it also requests one.
 void Sessions::say(Time now, Session& session, bool asks, Outbox& out) const {
   Round message;
   write_header(session, message);
@@ -301,9 +301,9 @@ void Sessions::hear_part(Time now, const Assembler::Part& part) {
         transfer_of(session.incarnation, session.peer_epoch, missing) != part.transfer)
       return;
     session.partial = part.bytes;
-    // The last vector that the peer has seen need not be kept until this one is whole.
+    // The chunk acknowledges too, so that vectors are not kept until this one is complete.
     session.progressed |= session.ledger.acknowledge(part.received, part.beyond);
-    // The vector is arriving: put off the question.
+    // The vector is arriving: delay the request.
     Stream& stream = session.stream;
     if (stream.is_planned()) stream.plan(std::max(stream.ask_at(), now + stream.pause()));
   });

@@ -25,13 +25,13 @@ class Sessions {
  public:
   struct Mixable {
     NodeId peer;
-    std::uint64_t edge = 0;  // its edge id
+    std::uint64_t edge = 0;  // the edge id of the session
     EdgeLedger::Pair pair;
   };
   enum class Heard { fresh, known, foreign };
-  // `usual`: how long a round waits for the peer before it asks. `idle`: the pause between
-  // questions when no round waits. `for_round`: the round waits until the peer has come to it, also
-  // where no vector of the peer is missing: word that the peer skips it may be lost.
+  // `usual`: how long a round waits for the peer before it requests an acknowledgement. `idle`: the
+  // pause between requests when no round waits. `for_round`: the round waits until the peer is in
+  // it, even if no vector of the peer is missing: the message that the peer skips it may be lost.
   struct Waits {
     Duration usual{};
     Duration idle{};
@@ -40,7 +40,7 @@ class Sessions {
 
   explicit Sessions(EdgeLedger::Order order = {}) : order_(order) {}
 
-  // Closes the sessions whose link is gone or began anew; forgets closing sessions whose peer's
+  // Closes the sessions whose link is gone or was reopened; forgets closing sessions whose peer's
   // incarnation has ended, once their pairs are taken.
   void follow(Time now, const Links& links, const Roster& members, Outbox& out);
 
@@ -50,7 +50,7 @@ class Sessions {
   // the vector is to be sent.
   bool offer(Time now, const Link& link, EdgeVector own, bool skips_round, const Waits& waits,
              Round& message);
-  // The number of the next vector over that edge; nothing where the edge takes none now.
+  // The number of the next vector over that edge; nothing if the edge takes none now.
   std::optional<std::uint64_t> next_number(const Link& link) const;
   // This end skips the round on all edges, except those on which it offers later.
   void skip(std::uint64_t round);
@@ -58,16 +58,16 @@ class Sessions {
   void go_on(Time now);
   // The state of the pairs with `peer` in the open session; all zero if there is none.
   PairState pairs(NodeId peer) const;
-  // Returns the whole pairs of all sessions, each pair once.
+  // Returns the complete pairs of all sessions, each pair once.
   std::vector<Mixable> take();
-  // A hash, whatever the order, of the numbers of all pairs taken from the open session with
+  // A hash, independent of the order, of the numbers of all pairs taken from the open session with
   // `peer`; 0 if there is none.
   std::uint64_t taken(NodeId peer) const;
   // Whether take() would return any.
   bool has_pairs() const;
   // The edge ids of the closing sessions, of which take() may still return pairs.
   std::vector<std::uint64_t> ending() const;
-  // A vector of the peer could not be decoded: the edge must begin anew.
+  // A vector of the peer could not be decoded: the edge must be reopened.
   void reject(Time now, NodeId peer);
 
   // ---- messages
@@ -75,25 +75,24 @@ class Sessions {
   // would acknowledge the vector.
   Heard receive(Time now, const Envelope& from, const Round& message, Payload payload,
                 const Links& links, bool is_idle, Outbox& out);
-  // `bytes` bytes of an incomplete transfer have come; see transfer.h.
+  // part.bytes bytes of an incomplete transfer have arrived; see transfer.h.
   void hear_part(Time now, const Assembler::Part& part);
   void tick(Time now, Outbox& out);
   Time deadline() const;
   // Returns the peers, since the last call, whose counts of vectors contradict this node's: some
-  // message was false, and no pair may ever be whole again. Their edges must begin anew.
+  // message was false, and no pair may ever be complete again. Their edges must be reopened.
   std::vector<NodeId> take_broken() { return std::exchange(broken_, {}); }
 
   // ---- the end
   void close_all(Time now, Outbox& out);
-  // No session is open, and none has a pair that one end may have mixed and the other not, but with
-  // a member that is dead or has left: it answers no more.
+  // Whether no session is open, and none has a pair that only one end may have mixed. Sessions with
+  // members that are dead or have left do not count: these answer no more.
   bool is_settled(const Roster& members) const;
   // The number of closing sessions that are not settled.
   std::size_t unsettled() const;
   // The number of open sessions with a late pair: one end may have mixed it and the other not.
   std::size_t late() const;
-  // The number of sessions that were forgotten before they were settled, because too many were
-  // closing.
+  // The number of sessions forgotten before they were settled, because too many were closing.
   std::uint64_t abandoned() const { return abandoned_; }
   // Payload bytes retransmitted to the peer in the open session.
   std::uint64_t repeated_bytes(NodeId peer) const;
@@ -111,11 +110,11 @@ class Sessions {
     Stream stream;
     std::uint64_t current = 0;        // the number of the last offer; 0: this end skipped the round
     std::uint64_t skipped_round = 0;  // the round of the last offer, if this end skipped it; else 0
-    std::size_t partial = 0;          // bytes of the first missing vector that have come
+    std::size_t partial = 0;          // bytes of the first missing vector that have arrived
     std::uint64_t repeated_bytes = 0;
     Time broken_at = kNever;  // when to report the edge as broken, unless its link ends before
     bool progressed = false;  // the peer acknowledged or sent something new since the last round
-    Duration least_pause{};   // the shortest pause of this round
+    Duration least_pause{};   // the shortest pause between requests in this round
     Duration idle_pause{};    // the pause when no round waits
 
     bool is_of(const Link& link) const;

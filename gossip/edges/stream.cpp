@@ -52,7 +52,7 @@ void Stream::ask(Time now, Round& message) {
 
 bool Stream::may_ask_back(Time now, const SendWindow& sent, Duration pause) const {
   const std::uint64_t newest = sent.newest_unconfirmed();
-  if (newest < sent.seen() || newest == 0) return false;  // known as lost, or none
+  if (newest < sent.seen() || newest == 0) return false;  // known to be lost, or none
   const bool is_unanswered = question_ > sent.seen();
   return newest > question_ || (is_unanswered && now - asked_at_ >= pause);
 }

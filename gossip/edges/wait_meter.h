@@ -1,4 +1,4 @@
-// WaitMeter: how long rounds and pairs wait, for the network or for which neighbour.
+// WaitMeter: how long rounds and pairs wait for the network and for each neighbour.
 #pragma once
 
 #include <algorithm>
@@ -21,19 +21,19 @@ class WaitMeter {
     rounds_.add(now - since_);
     since_ = now;
   }
-  // An answer came `wait` after this node's offer.
+  // An answer arrived `wait` after this node's offer.
   void answered(Duration wait) { pair_times_.add(wait); }
-  // The node did not run for a while: what the round at hand waited for nobody knows.
+  // The node did not run for a while: the shares do not count the current round.
   void was_away() { ended_ = {}; }
   // A job begins within the round.
   void interrupt(Time now) { waited_ += now - std::max(since_, worked_); }
   // A job of the round is done: from here on the round only waits for others.
   void worked(Time now) { worked_ = now; }
-  // The vector of a round that came last.
+  // The vector that arrived last in a round.
   struct Last {
     NodeId from{};
     Duration under_way{};
-    Duration transit{};  // minus that of an empty message
+    Duration transit{};  // under_way minus that of an empty message
   };
   // The round is over. `given_up`: it ended without a vector of that neighbour.
   void end(Time now, const Last& last, std::optional<NodeId> given_up) {
@@ -60,14 +60,14 @@ class WaitMeter {
     if (pair_times_.is_measured()) turn.pair_time = pair_times_.median();
     return turn;
   }
-  // The neighbour whose vector came last, in the last round with vectors.
+  // The neighbour whose vector arrived last, in the last round with vectors.
   NodeId slowest() const { return slowest_; }
   // The recent times from one offer to the next.
   const Recent& rounds() const { return rounds_; }
-  // Without what the node computed after its offer.
+  // The total time that rounds waited, without the node's own computing after an offer.
   Duration waited() const { return waited_; }
   Duration waited_for_network() const { return network_; }
-  // The part of the last wait in which that vector was under way, latency included.
+  // The part of the last wait in which the last vector was in transit, latency included.
   Duration last_exchange() const { return last_exchange_; }
   // The same without the latency of an empty message.
   Duration last_transfer() const { return last_transfer_; }

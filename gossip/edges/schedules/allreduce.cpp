@@ -1,7 +1,7 @@
 // Schedule `allreduce`: as `rounds` on a complete graph, but a round has two vectors on each edge:
 // parts of the vector for the nodes that sum them, and then the means (optim/combine/slices.h). It
 // waits for the parts and for the means of each neighbour, no longer than its patience. A neighbour
-// that is late for a part gets word that there is no mean, and both ends leave the pair out.
+// whose part is late is sent a notice that there is no mean, and both ends leave the pair out.
 #include <algorithm>
 
 #include "gossip/edges/schedules/waiting.h"
@@ -22,13 +22,13 @@ class AllReduce : public WaitingScheduler {
                           .in_slices = true},
                          kAllOfThem, pull_of(options)) {}
 
-  // A round that began on the edge ends there too, with a mean or word that there is none.
+  // After its part this end always sends a mean, or a notice that there is none.
   bool skips_round(const StreamView& stream, std::uint64_t round) const override {
     return !stream.pairs.owes_mean && std::max(stream.round, stream.pairs.next_round) > round;
   }
 
-  // Of a peer that offers no part in this round there is no mean to wait for: it may wait for nodes
-  // that wait for this one. A peer that is ahead has sent its mean.
+  // A peer that offers no part in this round sends no mean to wait for: it may itself wait for
+  // nodes that wait for this one. A peer that is ahead has sent its mean.
   bool lacks(const StreamView& stream, std::uint64_t round) const override {
     return stream.round < round || stream.pairs.has_gap || stream.pairs.is_owed ||
            (stream.round == round && stream.pairs.mean_of == round);

@@ -36,7 +36,7 @@ class Matching : public WaitingScheduler {
     return stream.pairs.is_waiting || std::max(stream.round, stream.pairs.next_round) > round;
   }
 
-  // A peer whose round is known from its answer to a question may have offered before that.
+  // The peer's round may be known from an acknowledgement, while its vector is still missing.
   bool lacks(const StreamView& stream, std::uint64_t round) const override {
     return stream.round < round || stream.pairs.has_gap || stream.pairs.is_owed;
   }

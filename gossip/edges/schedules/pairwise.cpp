@@ -12,8 +12,7 @@ namespace starling::gossip {
 namespace {
 
 // The next step waits while this many proposals are young. Larger: less time is lost with slow
-// neighbours, but pairs are of older vectors, each with weight 1/2. With more than one, flows
-// diverge.
+// neighbours, but pairs are of older vectors, each with weight 1/2; flows diverge above 1.
 constexpr std::ptrdiff_t kProposalsLimit = 2;
 constexpr std::ptrdiff_t kFlowProposalsLimit = 1;
 // A proposal is young for this many times the median time of an answer.
@@ -67,7 +66,7 @@ class Pairwise : public Scheduler {
   static bool is_proposal(const StreamView& stream) {
     return stream.is_two_way() && stream.pairs.is_waiting;
   }
-  // Without a free edge and with no young proposal a node takes a step in the time of an answer.
+  // Without a free edge and with no young proposal, a node takes one step per time of an answer.
   Time young_until(const Turn& turn, const StreamView& stream) const {
     const Duration usual = turn.pair_time.value_or(initial_ / kYoung);
     const Time young = stream.offered + kYoung * usual;

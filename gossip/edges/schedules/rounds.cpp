@@ -34,8 +34,7 @@ class Rounds : public WaitingScheduler {
     return std::max(stream.round, stream.pairs.next_round) > round;
   }
 
-  // After a gap the peer has sent a later vector and waits too; only the lost vector can still
-  // arrive.
+  // After a gap the peer has sent a later vector and waits too: only a lost vector can arrive.
   bool lacks(const StreamView& stream, std::uint64_t round) const override {
     return stream.round < round || stream.pairs.has_gap;
   }

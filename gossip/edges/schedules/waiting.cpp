@@ -30,7 +30,7 @@ bool WaitingScheduler::may_finish(Time now, const Turn& turn, Streams streams) c
   });
 }
 
-// Whether enough of the peers that this round's vector went to have sent theirs.
+// Whether enough of the peers that were sent this round's vector have sent theirs.
 bool WaitingScheduler::has_quorum(const Turn& turn, Streams streams) const {
   if (quorum_ >= 1) return false;
   std::size_t asked = 0, spoke = 0;

@@ -1,5 +1,4 @@
-// WaitingScheduler: the common part of the schedules that offer to all neighbours and wait for some
-// of them.
+// WaitingScheduler: the common part of schedules that offer to all neighbours and wait for some.
 #pragma once
 
 #include <vector>
