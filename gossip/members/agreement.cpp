@@ -10,11 +10,11 @@
 namespace starling::gossip {
 namespace {
 
-// The pause between two looks at all members. Longer: a difference is reported later. Shorter: when
-// many nodes join at once, each node looks at all members once per newcomer.
+// The pause between two scans of all members. Longer: a difference is reported later. Shorter: when
+// many nodes join at once, each node scans all members once per newcomer.
 constexpr Duration kLookEvery = std::chrono::milliseconds(50);
 constexpr Duration kAskPauseLimit = std::chrono::seconds(5);
-// How many kinds of agreement this node distinguishes, and how many members of each it names.
+// How many other agreements this node keeps, and how many members of each it names.
 constexpr std::size_t kKindsLimit = 16, kNamesLimit = 3;
 
 }  // namespace

@@ -20,11 +20,11 @@ class Agreement {
  public:
   explicit Agreement(const Options& options);
 
-  // Finds the members that differ, and asks one member of each kind for its values until they have
-  // come.
+  // Finds the members that differ, and requests their values from one member of each kind.
   void tick(Time now, const Roster& members, Outbox& out);
   Time deadline(const Roster& members) const;
-  // Keeps the sender's values if their hash is that of its record. Answers if the message asks.
+  // Keeps the sender's values if their hash is that of its record. Sends this node's in return if
+  // the message asks for them.
   void receive(const Envelope& from, const Terms& terms, const Roster& members, Outbox& out);
 
   // For the first few members of each kind, such as "no edge to node-3: it has topology.kind=torus;
@@ -49,7 +49,7 @@ class Agreement {
   std::uint64_t hash_;
   Duration retry_;
   std::map<std::uint64_t, Kind> kinds_;  // by hash
-  std::uint64_t members_version_ = 0;    // the roster's version at the last look
+  std::uint64_t members_version_ = 0;    // the roster's version at the last scan
   Time next_look_{};
 };
 

@@ -1,5 +1,5 @@
-// Allowance: how often something may be done: `most` times at once, and after that so many times a
-// second (a token bucket).
+// Allowance: a token bucket. Something may be done `most` times at once, and after that
+// `per_second` times a second.
 #pragma once
 
 #include <algorithm>

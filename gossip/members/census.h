@@ -1,5 +1,5 @@
-// Census: how many members are of each sort, counted as they come, change and go: to count them
-// anew at each change would take most of the start of a large fleet.
+// Census: the number of present members of each kind, updated as members appear, change and go. To
+// count all at each change would take most of the start of a large fleet.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ struct Census {
   std::size_t ready = 0;    // have a model
   std::size_t trained = 0;  // of these, have done a round
   std::size_t relays = 0;
-  std::size_t hidden = 0;    // nobody can dial them
-  std::size_t agreeing = 0;  // have that agreement
+  std::size_t hidden = 0;    // no node can dial them
+  std::size_t agreeing = 0;  // have the given agreement
 
   void enter(const Member& member, std::uint64_t agreement) { count(member, agreement, 1); }
-  // REQUIRES that it was entered as it is.
+  // REQUIRES that the member was entered with an equal record.
   void leave(const Member& member, std::uint64_t agreement) { count(member, agreement, -1); }
 
  private:

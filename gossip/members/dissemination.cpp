@@ -9,26 +9,26 @@
 namespace starling::gossip {
 namespace {
 
-// Rumors in one message, besides those of sender and receiver. With more news than that digests are
-// compared too. Larger: longer messages. Smaller: news of many members take longer.
+// Rumors in one message, besides those of sender and receiver. If more are queued, digests are
+// compared too. Larger: longer messages. Smaller: rumors of many members take longer.
 constexpr std::size_t kRumorsLimit = 32;
-// Sending a digest counts as this many sendings of each rumor: from one member news reach all of n
-// by about log2 n comparisons of each. Larger: some news reach some members only by the exchange of
-// tables. Smaller: more digests.
+// Sending a digest counts as this many sendings of each rumor: a rumor reaches all of n members by
+// about log2 n comparisons of each. Larger: some rumors reach some members only by push-pull.
+// Smaller: more digests.
 constexpr std::int64_t kDigestWorth = 3;
-// The first pause between exchanges of tables is this part of the usual one, and doubles up to it.
-// When many nodes join at once, most nodes know a member from their first table and do not pass it
-// on, so the news of a member may die out before reaching all nodes.
+// The first pause between push-pulls is 1/kFirstExchangeShare of the usual one, and doubles up to
+// it. When many nodes join at once, most nodes know a member from their first table and do not pass
+// it on, so the rumor of a member may die out before reaching all nodes.
 constexpr int kFirstExchangeShare = 16;
 // A rumor is sent kTellings * log2(members + 1) times. Larger: a member is less likely to miss a
 // rumor. Smaller: less traffic when many nodes join at once.
 constexpr std::size_t kTellings = 4;
-// Members that nobody can dial tell each other nothing: those that can be dialled tell them in
-// their place, at most so many times as much as else. Larger: a single such node sends more at
-// once. Smaller: among many the news reach some only by the exchange of tables.
+// Hidden members, which no node can dial, send each other nothing: members that can be dialled send
+// to them instead, up to kBurdenLimit times as much as usual. Larger: a single such node sends more
+// at once. Smaller: rumors reach some of many hidden members only by push-pull.
 constexpr std::size_t kBurdenLimit = 16;
 
-// Of one of the members that can be dialled, if this node is.
+// How many times as much as usual this node sends: more only if it can be dialled.
 std::size_t burden_of(const Roster& roster) {
   if (is_hidden(roster.own())) return 1;
   const std::size_t hidden = roster.census().hidden;
@@ -50,7 +50,7 @@ void Dissemination::add(NodeId id) {
   next_news_ = std::min(next_news_, last_news_ + timing_.news);
 }
 
-// Few rumors are told often, so that none is lost with messages; of many most are known already.
+// Few rumors are sent often, because messages may be lost; of many, receivers know most already.
 void Dissemination::hear_again(NodeId id) {
   if (is_crowded()) queue_.count(id, kHeardWorth);
 }
@@ -74,7 +74,7 @@ std::vector<Rumor> Dissemination::rumors_for(NodeId to) {
   return rumors;
 }
 
-// Counts the rumors returned as sent. Without this node's own, which each message ends with.
+// Counts the returned rumors as sent. This node's own record, which ends each message, is not one.
 std::vector<Rumor> Dissemination::take() {
   std::vector<Rumor> rumors;
   for (const NodeId id : queue_.take(kRumorsLimit, most_tellings()))

@@ -1,12 +1,11 @@
-// Dissemination: spreads rumors. A rumor goes to the members of the fan-out view a bounded number
-// of times, the least sent first. With lambda log2(n + 1) sendings to random members every member
-// gets a rumor with a probability that grows with n (Das, Gupta, Motivala: SWIM, 2002). From time
-// to time the whole table goes to one member, with the news that died out.
+// Dissemination: spreads rumors. A rumor is sent to members of the fan-out view a bounded number of
+// times, the least sent rumors first. With lambda log2(n + 1) sendings to random members every
+// member gets a rumor with a probability that grows with n (Das, Gupta, Motivala: SWIM, 2002). From
+// time to time two members exchange their whole tables (push-pull), with the rumors that died out.
 //
-// When there is more news than messages hold, as while many nodes start at once, two members
-// compare digests of all that they know, and each sends the other only what that lacks
-// (anti-entropy; Demers et al. 1987). Then a node hears of each member about once, instead of as
-// often as of a rumor.
+// When more rumors are queued than a message holds, as while many nodes start at once, two members
+// compare digests of all that they know, and each sends only what the other lacks (anti-entropy;
+// Demers et al. 1987). A node then receives each record about once, not as often as a rumor.
 #pragma once
 
 #include <algorithm>
@@ -28,18 +27,18 @@ class Dissemination {
   // All but `now` outlive this.
   Dissemination(const Timing& timing, const Roster& roster, Prng& prng, Time now);
 
-  // What this node knows of the member, or its own record, is news from now on: its sendings count
-  // from zero, even if an equal rumor was sent before.
+  // Queues the rumor of the member, or of this node. Its sendings count from zero, even if an equal
+  // rumor was sent before.
   void add(NodeId id);
   void forget(NodeId id) { queue_.forget(id); }
-  // A node other than the member tells news of it that this node knows already.
+  // A known rumor of the member was received again, from a node other than the member.
   void hear_again(NodeId id);
   // A new member is listed as present.
   void meet(NodeId newcomer);
-  // Drops all news but this node's own record.
+  // Drops all queued rumors but this node's own record.
   void restart();
-  // For a message to that member: news, this node's own record, and the member's record if it is
-  // suspect or dead here.
+  // The rumors for a message to that member: queued ones, the member's record if it is not alive
+  // here, and last this node's own record.
   std::vector<Rumor> rumors_for(NodeId to);
   // Answers another member's digest.
   void receive(NodeId from, const Digest& digest, Outbox& out);
@@ -49,10 +48,9 @@ class Dissemination {
   Time deadline() const { return std::min(next_table_, next_news_); }
 
  private:
-  // In a crowd, hearing a rumor from another counts as this many sendings. With n nodes that tell
-  // it each hears it as often as it sends it, so it stops after 1 / (1 + kHeardWorth) of the
-  // sendings. Larger: less traffic. Smaller: fewer members learn of a rumor only by the exchange of
-  // tables.
+  // If more rumors are queued than a message holds, receiving a known one counts as this many
+  // sendings. A node receives a rumor about as often as it sends it, so 1/(1 + kHeardWorth) of the
+  // sendings remain. Larger: less traffic. Smaller: fewer rumors need push-pull.
   static constexpr std::int64_t kHeardWorth = 4;
 
   std::vector<Rumor> take();
@@ -70,7 +68,7 @@ class Dissemination {
   std::size_t burden_ = 1;  // see FanoutView::choose()
   Time next_news_ = kNever;
   Time last_news_;
-  Duration table_pause_;  // from next_table_ to the table after it
+  Duration table_pause_;  // from next_table_ to the push-pull after it
   Time next_table_;
 };
 

@@ -29,7 +29,7 @@ std::optional<Rumor> Evidence::weigh(const Rumor& rumor) {
   return proven;
 }
 
-// This node answers an accusation of itself without asking for a signature.
+// An accusation of this node needs no signature: this node refutes it anyway.
 bool Evidence::is_accusation(const Rumor& rumor) {
   if (rumor.member->id == roster_.self()) return true;
   const Roster::Entry* entry = roster_.entry(rumor.member->id);

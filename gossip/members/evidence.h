@@ -1,4 +1,4 @@
-// Evidence: what of a rumor is proven by signatures.
+// Evidence: decides which parts of a rumor are proven by signatures.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ class Evidence {
   Evidence(Notary& notary, const Roster& roster) : notary_(notary), roster_(roster) {}
 
   // The part of the rumor that is proven; nothing if none of it is, or if the known record of the
-  // member is later. Without keys: the whole rumor. What is not proven is counted. A record is
-  // verified only if it says something new. That a member has left only its own record says.
+  // member is later. Without keys: the whole rumor. Unproven parts are counted. A record is
+  // verified only if it says something new. Only a member's own record proves that it has left.
   std::optional<Rumor> weigh(const Rumor& rumor);
 
  private:

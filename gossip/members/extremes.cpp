@@ -9,9 +9,9 @@
 namespace starling::gossip {
 namespace {
 
-// An epoch further ahead is a false number, unless this node has just begun. Larger: false numbers
-// use up the range of epochs sooner. Smaller: a node that was cut off for so many epochs never
-// follows again.
+// An epoch further ahead counts as a false number, unless this node has just begun. Larger: false
+// numbers use up the range of epochs sooner. Smaller: a node that was cut off for so many epochs
+// never follows again.
 constexpr std::uint64_t kEpochsAhead = 1'000'000;
 // The least periods of an epoch, and those added for each doubling of the members. In a period a
 // member meets two others, the one that it pings and one that pings it, so an extreme, or the start
@@ -48,7 +48,7 @@ void Extremes::receive(Time now, const Ranges& ranges) {
   merge(ranges);
 }
 
-// Without values that no node can have.
+// Ignores values that no node can have.
 void Extremes::merge(const Ranges& ranges) {
   for (std::size_t k = 0; k < current_.least.size(); ++k) {
     const auto is_sound = [k](float value) {

@@ -1,7 +1,7 @@
-// Extremes: the smallest and the largest value of each quantity over all members. They travel with
-// the pings of the failure detector and their answers: two members that meet keep the smaller
-// minimum and the larger maximum, and after a number of periods that grows with log2 of the members
-// all have met all, directly or not (epidemic aggregation; Jelasity, Montresor, Babaoglu 2005).
+// Extremes: the smallest and the largest value of each quantity over all members. They are sent
+// with the pings and acks of the failure detector: two members that meet keep the smaller minimum
+// and the larger maximum, and after a number of periods that grows with log2 of the members all
+// have met all, directly or not (epidemic aggregation; Jelasity, Montresor, Babaoglu 2005).
 //
 // A minimum cannot rise again, so the exchange runs in epochs: each begins with every member's own
 // values, and people see the last finished one. The member that first completes an epoch begins the
@@ -32,7 +32,7 @@ class Extremes {
   // Begins the next epoch when the current one has lasted long enough for `members`.
   void tick(Time now, std::size_t members);
   void receive(Time now, const Ranges& ranges);
-  // For a ping or its answer.
+  // The ranges for a ping or its ack.
   const Ranges& ranges() const { return current_; }
 
   // The range in the last finished epoch; nothing if no member had the quantity.

@@ -1,5 +1,5 @@
-// FanoutView (the active view of HyParView): the few members that get this node's news. Each
-// sending goes to some of them; sometimes one is replaced. News spread as well as with random
+// FanoutView (the active view of HyParView): the few members to which this node sends rumors. Each
+// sending goes to some of them; sometimes one is replaced. Rumors spread as well as with random
 // members of the whole cluster, and the node opens few connections while many members join.
 #pragma once
 
@@ -13,11 +13,11 @@ namespace starling::gossip {
 
 class FanoutView {
  public:
-  // A new member is one of `others` other members now. Each is in the view with the same chance,
-  // however late it came (reservoir sampling): a member in no node's view would get no news.
+  // `newcomer` is now one of `others` other members. Each is in the view with the same probability,
+  // however late it came (reservoir sampling): a member in no node's view would receive no rumors.
   void meet(NodeId newcomer, std::size_t others, Prng& prng);
   // The members to send to now; empty if there are no others. `others`: the other members present.
-  // `burden`: how many times as many members as usual hear from this node alone.
+  // `burden`: how many times as many members as usual depend on this node alone.
   std::vector<NodeId> choose(std::span<const NodeId> others, Prng& prng, std::size_t burden = 1);
 
  private:

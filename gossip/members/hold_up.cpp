@@ -9,13 +9,13 @@
 namespace starling::gossip {
 namespace {
 
-// Only members that wait for more of their time vote. All waiting members are links of the chain:
-// one half as slow as the slowest waits for half of its time.
+// Only members that wait for more than this percentage of their time vote. All waiting members are
+// links of the chain: a member half as slow as the slowest waits for half of its time.
 constexpr std::uint64_t kMostly = 50;
 
 using ById = std::map<NodeId, const Member*>;
 
-// Null if the chain is a circle, or ends at a member that is gone or does not train.
+// The end of the chain; null if it is a circle, or ends at a member that is gone or does not train.
 const Member* end_of_chain(const Member* member, const ById& members) {
   for (std::size_t steps = 0; steps < members.size(); ++steps) {
     if (member->phase != Phase::training) return nullptr;

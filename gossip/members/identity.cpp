@@ -18,7 +18,7 @@ constexpr Duration kAskRivalEvery = std::chrono::milliseconds(500);
 constexpr Duration kAnswerPatience = std::chrono::seconds(3);
 // How long a namesake is remembered. Larger: the status warns longer of one that has ended.
 constexpr Duration kRememberDuplicate = std::chrono::seconds(15);
-// No node counts up to this version. A node exceeds a claim above it with a new incarnation, so
+// No honest node reaches this version. A node exceeds a claim above it with a new incarnation, so
 // that versions do not run out.
 constexpr std::uint64_t kVersionsEnough = kVersionLimit / 2;
 
@@ -53,8 +53,7 @@ bool Identity::hear(Time now, const Rumor& rumor, Outbox& out) {
     outdo(heard.incarnation, out);
     return true;
   }
-  // The rumor may be of an earlier incarnation of this node, which the members still hold for
-  // alive.
+  // The rumor may be of an earlier incarnation of this node that other members consider alive.
   note(now, rumor.member);
   if (is_accepted_ && heard.incarnation >= self_->incarnation) tell(out);
   if (rival_->asked_since == kNever) rival_->asked_since = rival_->next_ask = now;

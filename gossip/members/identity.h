@@ -2,12 +2,12 @@
 // two nodes:
 //   at this node's control address, or with its mark if it cannot be dialled (see Member): this
 //     node. A later incarnation (an older clock at this start, a clock far in the future at an
-//     earlier one) is exceeded by the next incarnation, an accusation by a higher version of the
-//     record.
+//     earlier one) is exceeded by the next incarnation; an accusation is refuted by a higher
+//     version of the record.
 //   at another address: a namesake. The first of the two stays. A node that the members have not
 //     accepted yet waits until the namesake is found dead, and ends when the namesake itself says
-//     that it lives. An accepted node goes on; when other members took the namesake for it, it asks
-//     the namesake, which ends or is gone, and then outdoes the namesake's incarnation.
+//     that it lives. An accepted node continues; if other members took the namesake for it, it asks
+//     the namesake, which ends or is gone, and then exceeds the namesake's incarnation.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ class Identity {
   // The reference stays valid; the record changes.
   const Record& record() const { return self_; }
 
-  // Whether the record's incarnation can be exceeded (see latest_incarnation()); otherwise its
-  // member would be lost for good.
+  // Whether the record's incarnation can be exceeded (see latest_incarnation()); otherwise the
+  // member could never override it.
   bool is_credible(Time now, const Member& member) const;
-  // Handles a rumor of this node's name. REQUIRES a credible one, as meet(). Returns whether the
-  // record changed, which is news.
+  // Handles a rumor of this node's name. REQUIRES a credible one, as meet(). Returns whether this
+  // node's record changed.
   bool hear(Time now, const Rumor& rumor, Outbox& out);
-  // Handles a message that another node of this name sent itself.
+  // Handles a message sent by another node of this name.
   void meet(Time now, const Join& join, Outbox& out);
   // REQUIRES a table with a rumor.
   void meet(Time now, const Table& table, Outbox& out);
@@ -58,16 +58,16 @@ class Identity {
 
     bool operator==(const Report&) const = default;
   };
-  // Whether that is news, and of which kind. state: the phase, the round to save or to end at or
-  // the model of the end changed, or the node has saved what all nodes save together. waits: its
-  // rounds began to wait for others, or ceased to, or it wishes otherwise.
+  // Sets the report. Returns whether it must be disseminated, and why. state: the phase, the round
+  // to save or to end at or the model of the end changed, or the node has saved what all nodes save
+  // together. waits: its rounds began or ceased to wait for others, or its wishes changed.
   enum class News { none, waits, state };
   News update(const Report& report);
-  // Others cannot dial this node's addresses, or can again. It is news.
+  // Others cannot dial this node's addresses, or can again. The record changes.
   void set_unreachable(bool is_unreachable);
   void leave();
 
-  // This node is not accepted yet and a namesake may live: the node only announces itself.
+  // Whether this node is not accepted yet and a namesake may live: the node only announces itself.
   bool is_contested() const { return rival_ && !is_accepted_; }
   // The namesake's address. REQUIRES is_contested().
   const Endpoint& contested_by() const { return rival_->member->control; }
@@ -79,9 +79,9 @@ class Identity {
  private:
   struct Rival {
     Record member;
-    Time heard{};          // when the last message or rumor of it came
-    bool is_told = false;  // it certainly exists, or members mistake it for this node
-    // Since when it has not answered, and when it is asked next; never if no member mistakes it for
+    Time heard{};          // when the last message or rumor of it arrived
+    bool is_told = false;  // reported: it exists, or members mistake it for this node
+    // Since when it has not answered, and when it is asked next; kNever: no member mistakes it for
     // this node.
     Time asked_since = kNever, next_ask = kNever;
   };

@@ -7,7 +7,7 @@
 namespace starling::gossip {
 namespace {
 
-// With small letters of ASCII.
+// The name with its ASCII letters in lower case.
 std::string folded(std::string name) {
   for (char& letter : name)
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');

@@ -1,5 +1,5 @@
 // Look-alikes: members whose names differ in nothing but large and small letters, which people and
-// some file systems take for one.
+// some file systems take for one name.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace starling::gossip {
 
-// A warning that names the first two present ones; empty: there are none.
+// A warning that names the first two present look-alikes; empty: there are none.
 std::string look_alikes(const Roster& members);
 
 }  // namespace starling::gossip

@@ -1,6 +1,6 @@
-// Marks: what a node knows of its members, as a number for each: a hash of the member, of the age
-// of its record, and of whether it is dead or has left. Nodes whose marks are equal have nothing to
-// tell each other but the progress of members.
+// Marks: one number for each member, which stands for what a node knows of it: a hash of the
+// member, of the age of its record, and of whether it is dead or has left. Nodes with equal marks
+// differ at most in the progress of members.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Marks {
  public:
   explicit Marks(std::span<const std::uint64_t> marks) : rest_(marks.begin(), marks.end()) {}
 
-  // Whether the set has that mark, and it was not struck out before; now it is.
+  // Strikes the mark out. Returns whether the set has it and it was not struck out before.
   bool strike(std::uint64_t mark) { return rest_.erase(mark) > 0; }
   // The marks that were not struck out, ascending.
   std::vector<std::uint64_t> rest() const;

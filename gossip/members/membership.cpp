@@ -12,8 +12,8 @@ namespace starling::gossip {
 namespace {
 
 constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
-// How many joins of strangers this node answers at once, and per second. Larger: a peer can cause
-// more connections to invented addresses. Smaller: a large cluster gathers more slowly.
+// How many joins of unknown nodes this node answers at once, and per second. Larger: a peer can
+// cause more connections to invented addresses. Smaller: a large cluster forms more slowly.
 constexpr double kStrangersAtOnce = 1024, kStrangersPerSecond = 256;
 
 Prober::View view_of(const Roster& roster, Dissemination& news, const Extremes& extremes) {
@@ -21,13 +21,13 @@ Prober::View view_of(const Roster& roster, Dissemination& news, const Extremes& 
           [&news](NodeId to) { return news.rumors_for(to); }, extremes.ranges()};
 }
 
-// Whether this node has that record already, and knows nothing worse of the member: most rumors.
+// Whether this node has that record already and the rumor accuses nobody: most rumors.
 bool is_known(const Roster::Entry* known, const Rumor& rumor) {
   return known && known->member.is(rumor.member) && rumor.liveness == Liveness::alive &&
          !known->is_hearsay;
 }
 
-// Whether the rumor is of another member's death that this node knows nothing of.
+// Whether the rumor says that a member is dead which is present here.
 bool is_of_lost(const Rumor& rumor, const Roster& roster) {
   const Roster::Entry* known = roster.entry(rumor.member->id);
   return known && known->is_present() && rumor.liveness == Liveness::dead &&
@@ -52,7 +52,7 @@ Membership::Membership(const Options& options, Notary& notary, Time now)
       strangers_(kStrangersAtOnce, kStrangersPerSecond, now),
       expected_(now) {}
 
-// Members are not blamed for answers missed while this node did not run: their time is extended.
+// Members are not suspected for answers missed while this node did not run: their time is extended.
 bool Membership::awake(Time now) {
   const Duration away = now - expected_;
   if (away < kAwayLeast) return false;
@@ -78,7 +78,7 @@ void Membership::receive(Time now, const Envelope& from, const Body& body, Outbo
     reachability_.receive(now, from.sender, *dial, out);
 }
 
-// A Join of a known member from its known address is always answered; strangers are limited.
+// A Join of a known member from its known address is always answered; other joins are limited.
 void Membership::hear(Time now, const Envelope& from, const Join& join, Outbox& out) {
   const auto is_known = [&] {
     const Roster::Entry* entry = roster_.entry(join.self.id);
@@ -92,9 +92,9 @@ void Membership::hear(Time now, const Envelope& from, const Join& join, Outbox& 
     out.answer(from.sender, join.self.control, dissemination_.table(false));
 }
 
-// A member that is dead in an old table may have come back. So this node looks for itself, and the
-// member learns of it, which it alone can refute. What a newcomer learns from its first table is
-// not news to the other members.
+// A member that is dead in an old table may have come back. So this node probes the member, and
+// sends it the rumor, which only the member can refute. A newcomer does not queue the rumors of its
+// first table: the other members know them.
 void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox& out) {
   const bool is_newcomer = roster_.others().empty();
   bool names_another = false;
@@ -116,27 +116,27 @@ void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox
 }
 
 void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox& out) {
-  // The sender speaks as an earlier incarnation than the one known here: the rumor in the answer
-  // tells it which incarnation to exceed.
+  // The sender has an earlier incarnation than the one known here: the rumor in the answer shows
+  // which incarnation it must exceed.
   const Roster::Entry* known = roster_.entry(from.sender);
   if (known && from.incarnation < known->member->incarnation)
     return out.send(from.sender, Gossip{{{known->member, known->liveness, roster_.self()}}});
   for (const Rumor& rumor : probe.rumors) merge(now, from.sender, rumor, out);
   extremes_.receive(now, probe.ranges);
-  // The sender may have made room for a member that a rumor named.
+  // The sender may have been forgotten, to make room for a member that a rumor named.
   Roster::Entry* sender = roster_.entry(from.sender);
   if (!sender) return;
   // Another node of the member's name answers in its place.
   if (sender->rival && from.incarnation == (*sender->rival)->incarnation) return;
   if (probe.kind == Probe::Kind::ack && probe.subject == from.sender) sender->is_reached = true;
-  // This node got a message of the subject within the last period, and answers for it: a ping may
-  // be stuck behind vectors, whose chunks show that the subject lives.
+  // An indirect probe is acknowledged at once if the subject sent this node a message within the
+  // last period: a ping may be stuck behind vectors, whose chunks show that the subject lives.
   const bool asks_for_another = probe.kind == Probe::Kind::request;
   if (const Roster::Entry* subject = roster_.entry(probe.subject);
       asks_for_another && subject && subject->is_present() && now - subject->last_heard < period_)
     return out.send(from.sender, Probe{Probe::Kind::ack, probe.number, probe.subject, {}, {}});
   Prober::View seen = view_of(roster_, dissemination_, extremes_);
-  // A sender that is suspect or dead here learns so with the answer, and can refute it.
+  // The answer informs a sender that is suspect or dead here, so that it can refute that.
   seen.news = [this, to = from.sender](NodeId) { return dissemination_.rumors_for(to); };
   prober_.receive(now, from.sender, probe, seen, roster_.self(), out);
 }
@@ -228,8 +228,8 @@ Time Membership::deadline() const {
 
 // ---------------------------------------------------------------- messages to members
 
-// What this node was the only one to know would be lost: a relay is all that hidden nodes reach. A
-// member that is taken for dead may only be cut off.
+// Sends the queued rumors too: hidden nodes reach only a relay, which may be the only one to know
+// them. A member that counts as dead may only be cut off, and is sent them as well.
 void Membership::leave(Outbox& out) {
   identity_.leave();
   std::vector<NodeId> listeners = within_reach(roster_);
@@ -243,7 +243,7 @@ void Membership::leave(Outbox& out) {
   }
 }
 
-// A hidden node opens the connections by which the others reach it.
+// A node that becomes hidden opens the connections over which the others reach it.
 void Membership::tell_reachability(Time now, bool is_hidden, Outbox& out) {
   identity_.set_unreachable(is_hidden);
   self_changed(now);

@@ -1,9 +1,9 @@
 // Membership: which nodes are in the cluster. SWIM with Lifeguard's extensions: probes find silent
-// members (prober.h), suspicion gives them time to answer (suspicion.h), dissemination spreads the
-// news (dissemination.h), and only the accused member refutes, with a higher version of its own
-// record. Beyond SWIM: dead members and seeds are asked forever (search.h), so that a partition of
-// any length heals by itself; a member that left is forgotten after a time; a node may come back at
-// another address.
+// members (prober.h), suspicion gives them time to answer (suspicion.h), dissemination spreads
+// rumors (dissemination.h), and only the accused member refutes, with a higher version of its own
+// record. Beyond SWIM: dead members and seeds are sent joins forever (search.h), so that a
+// partition of any length heals by itself; a member that left is forgotten after a time; a node may
+// come back at another address.
 //
 // The law of rumors, for records ordered by (incarnation, version):
 //   alive    overrides older records
@@ -41,10 +41,10 @@ class Membership {
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
 
-  // Call this first in every step: it finds out whether the node was suspended.
+  // Call this first in every step. Returns whether the node was suspended.
   bool awake(Time now);
-  // Handles Join, Gossip, Table, Probe, DialBack and Revoked, and Join and Table also from a node
-  // with this node's name. Ignores all other messages.
+  // Handles Join, Gossip, Table, Digest, Probe, DialBack and Revoked, and Join and Table also from
+  // a node with this node's name. Ignores all other messages.
   void receive(Time now, const Envelope& from, const Body& body, Outbox& out);
   // The findings of a ConnectProbe.
   void refused(Time now, const Refused& refused, Outbox& out);

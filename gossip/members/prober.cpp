@@ -99,7 +99,7 @@ const Member* Prober::next_target(const View& view) {
   }
 }
 
-// A helper has a connection to both.
+// A helper can connect to this node and to the subject.
 bool Prober::may_help(const Member& helper, const Member& subject, const View& view) {
   return helper.id != subject.id && can_meet(*view.self, helper) && can_meet(helper, subject);
 }

@@ -1,10 +1,10 @@
-// Prober: pings one member per period, in turn over a shuffled list, and asks helpers to ping a
-// member that does not answer (Das, Gupta, Motivala: SWIM, 2002). Where neither end can dial the
-// other, only helpers that both can dial ping; without one nothing is asked and nothing found. The
-// node's own health score, 0 (good) to 8, stretches period and patience. It grows when a probe
-// fails and a helper is silent too, when the node had to refute a suspicion, and with the time that
-// the node did not run (Dadgar, Phillips, Currey: Lifeguard, 2018). Patience follows the measured
-// round trips.
+// Prober: pings one member per period, in turn over a shuffled list, and requests indirect probes
+// of a member that does not answer: helpers ping it (Das, Gupta, Motivala: SWIM, 2002). If neither
+// end can dial the other, only helpers that both can dial ping; without such a helper there is no
+// probe. The node's own health score, 0 (good) to 8, stretches period and patience. It grows when a
+// probe fails and a helper is silent too, when the node had to refute a suspicion, and with the
+// time that the node did not run (Dadgar, Phillips, Currey: Lifeguard, 2018). Patience follows the
+// measured round trips.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace starling::gossip {
 
 class Prober {
  public:
-  // The prober's view of the members, and the ranges to send them.
+  // The members that the prober may ping, and what its messages carry.
   struct View {
     const Member* self = nullptr;
     std::span<const NodeId> targets;            // present members without this node
@@ -35,7 +35,7 @@ class Prober {
   struct Silence {
     NodeId member;
     Time since{};       // when the ping was sent
-    bool is_confirmed;  // a helper answered that it gets no answer either
+    bool is_confirmed;  // a helper sent a nack: it got no answer either
   };
 
   // `timing` outlives this.
@@ -53,7 +53,7 @@ class Prober {
   // The node did not run for `away`: pending probes get that much more time.
   void was_away(Duration away);
   void refuted() { worsen(1); }
-  // A member, or this node, turned out to be hidden. Answers missed before that tell nothing about
+  // A member, or this node, turned out to be hidden. Answers missed before that say nothing about
   // this node's health.
   void forgive() { health_ = 0; }
 
@@ -69,16 +69,16 @@ class Prober {
     Duration wait{};             // the patience when the ping was sent
     Time requested_at = kNever;  // when the helpers were asked
     std::size_t helpers = 0, nacks = 0;
-    bool by_others = false;  // only helpers can ping the target: only their nacks tell anything
+    bool by_others = false;  // only helpers can ping it: silence without a nack proves nothing
     bool requested() const { return requested_at != kNever; }
   };
-  // A ping that this node sends on another node's request.
+  // An indirect probe: a ping that this node sends on another node's request.
   struct Relay {
     NodeId asker;
     std::uint64_t number = 0;
     NodeId subject;
-    Time nack{}, end{};
-    bool told = false;
+    Time nack{}, end{};  // when to send a nack, and when to forget the relay
+    bool told = false;   // the nack was sent
   };
 
   std::vector<Silence> end_probes(Time now);
@@ -96,8 +96,8 @@ class Prober {
   void worsen(int amount);
 
   static constexpr std::size_t kHelpers = 3;
-  // Relays at the same time; each ends after three patiences. Larger: peers can make this node open
-  // more connections.
+  // Relays at the same time; each ends after three patiences. Larger: peers can cause more
+  // connections of this node.
   static constexpr std::size_t kRelaysLimit = 64;
   // When a member does not answer, this many others are pinged at once: when many members die
   // together, the number of probes doubles with every patience until all are found.

@@ -10,19 +10,18 @@
 namespace starling::gossip {
 namespace {
 
-// The time between two tests. Longer: a port that was opened is noticed later. Shorter: more
-// connections.
+// The time between two tests. Longer: an opened port is noticed later. Shorter: more connections.
 constexpr Duration kTestEvery = std::chrono::minutes(1);
 // After this a call counts as successful, as far as the caller can see. Longer than a driver takes
 // to find that no host answers (daemon/process/connect_prober.h).
 constexpr Duration kCallPatience = std::chrono::milliseconds(2500);
-// A member that has not answered by then has no opinion.
+// A member that has not answered by then does not count.
 constexpr Duration kAnswersPatience = std::chrono::seconds(4);
 constexpr std::size_t kAskedAtOnce = 3;
 // Members for which this node dials at once. Larger: members can make it dial more addresses.
 constexpr std::size_t kCallsLimit = 16;
 
-// The first 24 bits of an address of IPv4, and the first four groups of one of IPv6; of a name all.
+// The first 24 bits of an IPv4 address, the first four groups of an IPv6 address, or a whole name.
 std::string_view network_of(const Endpoint& at) {
   const std::string_view host = at.host;
   if (!is_numeric(at)) return host;
@@ -97,9 +96,9 @@ void Reachability::failed(const Endpoint& at, Outbox& out) {
 
 // ---------------------------------------------------------------- for this node
 
-// Two nodes of which neither can dial the other do not hear from each other, so such a member is
-// not asked. Members of this node's network can dial it through no NAT, so they are asked only if
-// there are no others.
+// Two nodes of which neither can dial the other exchange no messages, so hidden members are not
+// asked. Members of this node's network dial it without a NAT, so they are asked only without
+// others.
 std::vector<const Member*> Reachability::askable() const {
   std::vector<const Member*> near, far;
   for (const NodeId id : roster_.present_others()) {
@@ -125,7 +124,7 @@ void Reachability::ask(Time now, Outbox& out) {
   until_ = now + kAnswersPatience;
 }
 
-// Those who have not answered can no longer change the result, or have had their time.
+// Whether missing answers can no longer change the result, or the time for them is over.
 bool Reachability::is_decided(Time now) const {
   const auto count = [&](bool is_closed) {
     return 2 * std::ranges::count(asked_, std::optional(is_closed), &Question::is_closed);

@@ -1,12 +1,11 @@
-// Reachability: whether others can dial the address that a node gives. A node asks up to three
-// members that can be dialled to dial it there; when at least half of those who tried found no way,
-// it counts as hidden, and the others wait for it to dial. It asks again now and then, because
-// firewalls and NATs change. Members of other networks are asked first: nodes on one side of a NAT
-// can dial each other.
+// Reachability: whether others can dial the address that a node gives. A node requests up to three
+// members that can be dialled to dial it there; if at least half of those that answer failed, it
+// counts as hidden, and the others wait for it to dial. The test is repeated, because firewalls and
+// NATs change. Members of other networks are asked first: nodes behind one NAT can dial each other.
 //
-// The member that is asked sends the asker's number over a connection that it dials for it, and
-// looks whether anybody listens there at all. Only the number that comes back shows that the
-// address leads to the asker: behind two NATs two machines may have the same address.
+// A member that is asked dials the address, sends the asker's number over that connection, and
+// probes whether a process listens there. Only the returned number shows that the address leads to
+// the asker: behind two NATs two machines may have the same address.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +27,18 @@ class Reachability {
   Reachability(const Options& options, const Roster& roster, Prng& prng, Time now);
 
   void receive(Time now, NodeId from, const DialBack& message, Outbox& out);
-  // A ConnectProbe found that nobody listens at the address, or that no host answers there.
+  // A ConnectProbe found that no process listens at the address, or that no host answers there.
   void failed(const Endpoint& at, Outbox& out);
   // That host name was looked up.
   void resolved(const Endpoint& name, Outbox& out) const;
-  // Asks, and answers. Returns whether this node is hidden, when that has changed.
+  // Sends requests and answers. Returns whether this node is hidden, if that has changed.
   std::optional<bool> tick(Time now, Outbox& out);
   Time deadline() const;
-  // Who could not dial this node, if it is hidden for that.
+  // Names a member that could not dial this node, if the node is hidden for that.
   std::vector<std::string> warnings() const;
 
  private:
-  // To a member that is asked in the test under way.
+  // A request to a member in the current test.
   struct Question {
     NodeId to;
     std::string name;  // of the member
@@ -47,7 +46,7 @@ class Reachability {
     bool is_called = false;              // the number came back
     std::optional<bool> is_closed = {};  // nothing: it has not answered
   };
-  // A member for which this node dials.
+  // A request of a member, for which this node dials.
   struct Call {
     NodeId asker;
     std::uint64_t number = 0;
@@ -69,7 +68,7 @@ class Reachability {
   const Duration period_;
   Time next_test_;  // never: this node gives no address to test
   std::vector<Question> asked_;
-  Time until_{};                      // the end of the test under way
+  Time until_{};                      // the end of the current test
   std::vector<std::string> against_;  // why this node is hidden; empty: it is not
   std::vector<Call> calls_;
 };

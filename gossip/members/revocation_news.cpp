@@ -12,7 +12,7 @@
 namespace starling::gossip {
 namespace {
 
-// How many members a node tells of a new list. Larger: more bytes. Smaller: more learn of it late.
+// To how many members a node sends a new list. Larger: more bytes. Smaller: more get it late.
 constexpr std::size_t kTold = 8;
 
 }  // namespace
@@ -30,7 +30,7 @@ void RevocationNews::receive(Time now, const Revoked& news, Outbox& out) {
     learn(now, *list, out);
 }
 
-// A member that is revoked may hear of it, too.
+// A revoked member may be sent the list, too.
 void RevocationNews::learn(Time now, const Revocations& list, Outbox& out) {
   const Notary& notary = out.notary();
   out.put(KeepRevocations{list});

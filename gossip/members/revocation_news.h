@@ -1,6 +1,6 @@
-// RevocationNews: how members learn which certificates the cluster key has revoked. A node to which
-// a list is news tells some others at once, so that all know within a few hops; members left out
-// learn of it from the next exchange of tables. Every node finds by itself who is revoked.
+// RevocationNews: how members learn which certificates the cluster key has revoked. A node that
+// receives a new list sends it to some others at once, so that all have it within a few hops;
+// members left out get it at the next push-pull. Every node determines itself who is revoked.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class RevocationNews {
   // A list from anywhere: it is taken over if the cluster key has signed it and it is later than
   // the known one.
   void receive(Time now, const Revoked& news, Outbox& out);
-  // The member knows the list of that number: it gets a later one.
+  // The member knows the list of number `known`: it is sent a later one.
   void compare(NodeId member, std::uint64_t known, Outbox& out);
 
  private:

@@ -36,18 +36,17 @@ class Roster {
     Record member;
     Liveness liveness = Liveness::alive;
     Time last_heard{};
-    Time told{};                                // when the record came
-    bool has_spoken = false;                    // this node got a message from it
+    Time told{};                                // when the record arrived
+    bool has_spoken = false;                    // it has sent this node a message
     std::unique_ptr<Suspicion> suspicion = {};  // of a suspect
-    Accusation accusation = {};                 // of a suspect: the last that was heard
-    bool is_hearsay = false;  // dead by the word of another alone, from whom it was heard of first
-    std::optional<Time> missed = {};   // when its host answered no connection
-    std::optional<Time> refused = {};  // when its host refused one
-    bool is_reached = false;           // this incarnation answered a ping of this node
-    Time next_ask{};                   // of a dead member
+    Accusation accusation = {};                 // of a suspect: the last one received
+    bool is_hearsay = false;                    // known only from a rumor that it is dead
+    std::optional<Time> missed = {};            // when its host answered no connection
+    std::optional<Time> refused = {};           // when its host refused one
+    bool is_reached = false;                    // this incarnation answered a ping of this node
+    Time next_ask{};                            // when to send a dead member the next join
     Duration pause{};
-    // A later record of the same name at another address; it replaces this member when that is
-    // dead.
+    // A later record of this name at another address; it replaces this member once that is dead.
     std::optional<Record> rival = {};
     Time rival_heard{};
     bool is_listed = false;  // see list()
@@ -76,9 +75,9 @@ class Roster {
   std::optional<std::uint64_t> incarnation_of(NodeId id) const;
   // Whether the member has this node's values of the agreed keys.
   bool agrees(const Member& member) const { return member.agreement == self_->agreement; }
-  // The driver looked up a host: why it has no address; empty: it has one.
+  // Records the look-up of a host. `problem`: why it has no address; empty: it has one.
   void note_host(const std::string& host, const std::string& problem);
-  // Why this node and a present member may be unable to meet; empty: no reason is known.
+  // Why this node and a present member may be unable to connect; empty: no reason is known.
   std::string obstacle(NodeId id) const;
   // Live and suspect members that have a model, self included, in natural order of names.
   std::vector<const Member*> ready() const;
@@ -91,14 +90,14 @@ class Roster {
   // ---- what Membership reads and changes
   Entries& others() { return others_; }
   const Entries& others() const { return others_; }
-  // Of each entry of others(), in its order; see marks.h.
+  // The marks of others(), in its order; see marks.h.
   const std::vector<std::uint64_t>& marks() const { return marks_; }
   // The present members of others(), in the order in which they appeared.
   const std::vector<NodeId>& present_others() const { return present_others_; }
-  // Of those; by their agreement with this node.
+  // The counts of the present others; `agreeing`: with this node.
   const Census& census() const { return census_; }
-  // What this node passes on of it. Of a suspect that is an accuser's word; that a member is dead
-  // this node says itself.
+  // The rumor of the entry that this node sends. For a suspect it names the last accuser; for a
+  // dead member it names this node.
   Rumor rumor_of(const Entry& entry) const;
   // Null: not known.
   Entry* entry(NodeId id) const;
@@ -106,7 +105,7 @@ class Roster {
   Entry& add(const Record& member);
   // Forgets a member that is not present.
   void erase(NodeId id);
-  // The entry gets that record; become(): and is suspected of nothing.
+  // Replace the entry's record. become() also sets its liveness and ends its suspicion.
   void become(Entry& entry, const Record& newer, Liveness now);
   void replace(Entry& entry, const Record& newer);
   // An entry of others() is present now (list), or not any more (unlist), which is a new version.
@@ -125,15 +124,14 @@ class Roster {
   std::uint64_t version_ = 1;
   std::uint64_t departures_ = 0;
   Census census_;
-  // Sorted when they are read: in the start of a large cluster they grow more often than that.
+  // Sorted when they are read: at the start of a large cluster they grow more often than that.
   mutable std::vector<const Record*> present_;
   mutable std::size_t sorted_;  // the first so many are in natural order of names
   std::vector<NodeId> present_others_;
   std::map<std::string, std::string> unknown_hosts_;  // and why they are not known
 };
 
-// Whether nothing more comes from this incarnation of the node: the node restarted, left, or is not
-// known.
+// Whether this incarnation sends no more messages: the node restarted, left, or is not known.
 bool has_ended(const Roster& members, NodeId id, std::uint64_t incarnation);
 // Live and suspect members that have a model, self included.
 inline std::size_t ready_count(const Roster& members) {
@@ -142,9 +140,9 @@ inline std::size_t ready_count(const Roster& members) {
 inline std::size_t relay_count(const Roster& members) {
   return members.census().relays + is_relay(members.own());
 }
-// Dead members, and those that left lately; and how many of them are remembered. They are asked
-// whether they are back, so that the parts of a network that was cut meet again. Larger: machines
-// that come under new names every day take more memory. Smaller: parts meet later.
+// The number of members that are dead or left recently, and how many of them are remembered. Dead
+// members are sent joins, so that the parts of a partitioned network reconnect. Larger: machines
+// that come under new names every day take more memory. Smaller: parts reconnect later.
 inline std::size_t absent_count(const Roster& members) {
   return members.others().size() - members.present_others().size();
 }
@@ -152,7 +150,7 @@ inline std::size_t absent_limit(const Roster& members) {
   constexpr std::size_t kLeast = 64;
   return std::max(kLeast, members.present_count());
 }
-// Of the present others those that this node can dial or that can dial it.
+// The present others that this node can dial or that can dial it.
 std::vector<NodeId> within_reach(const Roster& members);
 
 }  // namespace starling::gossip

@@ -16,9 +16,9 @@ constexpr std::size_t kOthersLimit = kMembersLimit - 1;
 // is gone itself may still take over the name when the member dies.
 constexpr Duration kRememberRival = std::chrono::seconds(15);
 // How long after its last message the status warns of a member whose address cannot be reached.
-// Such a node asks every five seconds.
+// Such a node sends a join every five seconds.
 constexpr Duration kLately = std::chrono::seconds(8);
-// How long the status warns that a newcomer found no room. Such a newcomer asks more often.
+// How long the status warns that a newcomer was not taken in. It repeats its join more often.
 constexpr Duration kFullMemory = std::chrono::minutes(1);
 
 }  // namespace
@@ -138,8 +138,8 @@ void RumorLaw::is_reissued(Time now, Entry& entry, const Record& heard, Outbox& 
   dissemination_.add(heard->id);
 }
 
-// If two records of the same age contradict each other, one is wrong; the member gets both, because
-// only the member knows which.
+// If two records of the same age contradict each other, one is wrong; the member is sent both,
+// because only the member knows which.
 void RumorLaw::is_same_age(Time now, Entry& entry, const Record& heard, Outbox& out) {
   if (entry.is_hearsay) {
     roster_.become(entry, heard, Liveness::alive);
@@ -160,7 +160,7 @@ void RumorLaw::is_same_age(Time now, Entry& entry, const Record& heard, Outbox& 
   dissemination_.add(heard->id);
 }
 
-// An accusation of an unknown age shows that the member lived until then.
+// An accusation with a later record shows that the member lived until that record.
 void RumorLaw::is_accused(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   if (age(rumor.member) < age(entry.member)) return;
   const bool contradicts_hearsay = entry.is_hearsay && rumor.liveness == Liveness::suspect;
@@ -172,8 +172,8 @@ void RumorLaw::is_accused(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   dissemination_.add(entry.member->id);
 }
 
-// Whether the accusation is news. No member is dead by the word of one other: this node looks for
-// itself, at once.
+// Whether the accusation is new. One other node's claim of death is not enough: this node probes
+// the member itself, at once.
 bool RumorLaw::counts(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   const bool is_first = !entry.suspicion;
   if (is_first) {
@@ -193,7 +193,7 @@ bool RumorLaw::counts(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   return true;
 }
 
-// By this node's own finding.
+// Accuses the member on this node's own finding.
 void RumorLaw::suspect(Time now, Entry& entry, Outbox& out) {
   is_accused(now, entry, {entry.member, Liveness::suspect, roster_.self()}, out);
 }
@@ -243,7 +243,7 @@ void RumorLaw::expel(Time now,
 
 // Members that never sent this node a message make room first, because any peer can invent them;
 // among those, absent members before present ones. Then the member that has been absent longest. A
-// present member that has spoken stays.
+// present member that has sent a message stays.
 void RumorLaw::forget_one(Outbox& out) {
   const auto worth = [](const Entry& entry) {
     return std::tuple(entry.has_spoken, entry.is_present(), entry.last_heard);
@@ -272,8 +272,8 @@ void RumorLaw::list(Entry& entry) {
 
 // ---------------------------------------------------------------- this node's findings
 
-// A member that nobody can dial is not asked whether it lives after all: it learns from the answer
-// to what it sends that it must say so.
+// A dead member that is hidden is not sent joins: the answer to its own message informs it that it
+// must refute its death.
 void RumorLaw::heard_from(Time now, NodeId id, std::uint64_t incarnation, Outbox& out) {
   Entry* entry = roster_.entry(id);
   if (!entry || entry->member->incarnation != incarnation) return;
@@ -382,7 +382,7 @@ std::vector<std::string> RumorLaw::warnings(Time now) const {
     const Entry& entry = *known;
     const bool is_heard =
         entry.is_present() && entry.has_spoken && now - entry.last_heard < kLately;
-    // One that was killed has not spoken since.
+    // A member that was killed has sent nothing since then.
     const std::optional<Time> failed = entry.refused ? entry.refused : entry.missed;
     if (!is_heard || entry.is_reached || is_hidden(entry.member) || !failed ||
         entry.last_heard <= *failed)

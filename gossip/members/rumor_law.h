@@ -39,8 +39,8 @@ class RumorLaw {
   void doubt(Time now, NodeId id);
   // This node did not run for `away`: suspects get that much more time.
   void was_away(Duration away);
-  // The certificate of each member for whom `when` gives a time is revoked since then: it counts as
-  // one that has left. Every node finds so by itself.
+  // A member for which `when` returns a time had its certificate revoked at that time: it counts as
+  // left. Every node determines that by itself.
   void expel(Time now, const std::function<std::optional<std::uint64_t>(const Member&)>& when,
              Outbox& out);
   // Declares suspects dead whose time has passed.
@@ -55,6 +55,8 @@ class RumorLaw {
  private:
   using Entry = Roster::Entry;
 
+  // Actions, not questions: each changes the entry as its name says and disseminates the change.
+  // hear() chooses among meet(), contest(), is_reissued(), is_alive(), is_accused() and has_left().
   void meet(Time now, const Rumor& rumor, Outbox& out);
   void contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void take_rival(Time now, Entry& entry, Outbox& out);
@@ -81,8 +83,8 @@ class RumorLaw {
   Prober& prober_;
   Time next_judgement_ = kNever;
   bool connected_ = false;
-  std::set<NodeId> unreached_;       // that ever refused or missed a connection
-  std::optional<Time> turned_away_;  // when the last newcomer found no room
+  std::set<NodeId> unreached_;       // members that ever refused or missed a connection
+  std::optional<Time> turned_away_;  // when the last newcomer was not taken in
 };
 
 }  // namespace starling::gossip

@@ -18,7 +18,7 @@ bool RumorQueue::is_valid(const Place& place) const {
   return state != states_.end() && state->second.ticket == place.ticket;
 }
 
-// It keeps its place until it is its turn there: most rumors are heard several times before.
+// The rumor keeps its place until its turn: most are received several times before that.
 void RumorQueue::count(NodeId id, std::int64_t times) {
   if (auto state = states_.find(id); state != states_.end()) state.value().told += times;
 }
@@ -33,7 +33,7 @@ void RumorQueue::count_all(std::int64_t times, std::int64_t most) {
   free_memory();
 }
 
-// A crowd of members needs it once.
+// Much memory is needed only while many nodes join.
 void RumorQueue::free_memory() {
   if (states_.empty()) clear();
 }

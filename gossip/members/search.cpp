@@ -88,7 +88,7 @@ void Search::forget_the_gone(Time now, Outbox& out) {
   }
 }
 
-// The connections to the members asked before are closed.
+// Closes the connections to the members asked before.
 void Search::ask(NodeId lost, Outbox& out) {
   out.send(lost, Join{roster_.own()});
   asked_.push_back(lost);

@@ -1,5 +1,5 @@
-// Search: asks for other members: seeds at whose address no member is known, and the dead members
-// in turn, in case they are only cut off. A dead member that cannot be dialled asks by itself.
+// Search: sends joins to find members: to seeds at whose address no member is known, and to the
+// dead members in turn, in case they are only cut off. A hidden dead member must send joins itself.
 #pragma once
 
 #include <deque>
@@ -22,12 +22,12 @@ class Search {
   const Seeds& seeds() const { return seeds_; }
   // The lookup of a host name ended.
   void resolved(Time now, const Resolved& name);
-  // Whether a seed named by the user may still name other members.
+  // Whether a seed named by the user may still lead to other members.
   bool awaits_seed() const;
-  // Makes all possible questions due now.
+  // Makes all joins due now.
   void hurry(Time now);
-  // `is_contested`: another node may have this node's name. Then one member is asked, which checks
-  // the namesake and answers with its table.
+  // `is_contested`: another node may have this node's name. Then one member is sent a join; it
+  // checks the namesake and answers with its table.
   void tick(Time now, bool is_contested, Outbox& out);
   Time deadline() const { return next_ask_; }
 
@@ -35,7 +35,7 @@ class Search {
   // Whether a present member is at that address.
   bool knows(const Endpoint& control) const;
   void ask_the_lost(Time now, Outbox& out);
-  // Those that left long ago, and those that have been absent longest where there are too many.
+  // Forgets members that left long ago and, if too many are absent, those absent longest.
   void forget_the_gone(Time now, Outbox& out);
   void ask(NodeId lost, Outbox& out);
 
@@ -43,7 +43,7 @@ class Search {
   Prng& prng_;
   Seeds seeds_;
   Time next_ask_;
-  std::deque<NodeId> asked_;  // the dead that were asked last
+  std::deque<NodeId> asked_;  // the dead members that were sent the last joins
 };
 
 }  // namespace starling::gossip

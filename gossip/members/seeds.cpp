@@ -19,8 +19,8 @@ constexpr std::size_t kSeedsLimit = 1024;
 // Between two look-ups of a name while other members are known. Longer: parts of a cluster that do
 // not know of each other find each other later. Shorter: more load on the name servers.
 constexpr Duration kLookAgain = std::chrono::seconds(30);
-// Places asked after such a look-up. Larger: members that are known by other addresses than those
-// of the DNS send more tables in vain.
+// Places that are sent joins after such a look-up. Larger: members that are known by other
+// addresses than those of the DNS send more tables in vain.
 constexpr std::size_t kAskedInTurn = 4;
 // After this time an unanswered look-up is repeated.
 constexpr Duration kLookUpPatience = std::chrono::seconds(60);
@@ -77,7 +77,7 @@ bool Seeds::note_met(const Known& is_known, Place& place) {
   return true;
 }
 
-// A few of the places at which no member is known, others after each look-up.
+// Sends joins to a few places at which no member is known, to other places after each look-up.
 void Seeds::ask_in_turn(const View& view, const Member& self, Seed& seed, Outbox& out) {
   Search& search = seed.search;
   for (std::size_t k = seed.places.size(); k > 0 && search.left > 0; --k) {

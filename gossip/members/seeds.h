@@ -1,12 +1,11 @@
 // Seeds: the places where this node looks for members, and its findings there. A place is an
 // address; a seed is one place, or a name in the DNS that stands for any number of them, which may
-// change. A place is asked while no member is known at its address, with pauses that double up to a
-// limit. A seed that is down, or a name that does not exist yet, is no error; reasons() describes
-// it.
+// change. A place is sent joins while no member is known at its address, with pauses that double up
+// to a limit. A seed that is down, or a name that does not exist yet, is no error: see reasons().
 //
 // A name in the DNS is looked up again with the same pauses while this node knows no other member,
 // and otherwise every thirty seconds, which heals a cluster that began in several parts. Then only
-// a few of its places are asked, because members may have other addresses than those in the DNS.
+// a few of its places are sent joins: members may have other addresses than those in the DNS.
 #pragma once
 
 #include <functional>
@@ -48,8 +47,8 @@ class Seeds {
   // Sends a Join to each place that is due and at whose address no member is known, and a LookUp
   // for each name that is due. Hangs up on addresses that a name no longer has.
   void ask(Time now, const View& view, const Member& self, Outbox& out);
-  // Whether a seed named by the user may still name members: at one of its places no member is
-  // known, and no reason for that either.
+  // Whether a seed named by the user may still lead to members: at one of its places neither a
+  // member nor a problem is known.
   bool is_awaited(const Known& is_known) const;
   // Makes all places due now.
   void hurry(Time now);
@@ -57,7 +56,7 @@ class Seeds {
   // ---- findings about an address
   void refused(const Endpoint& at);
   void unanswered(const Endpoint& at);
-  // By UDP, where joins go by TCP: a firewall may shut either.
+  // The key was requested by UDP; joins use TCP. A firewall may block either.
   void asked_for_key(const Endpoint& at, bool is_answered);
   // The name `at` has these addresses now. Returns whether there is a new place to ask.
   bool resolved(Time now, const SeedName& at, const std::vector<Endpoint>& addresses);
@@ -79,7 +78,7 @@ class Seeds {
     bool is_met = false;              // a member was known at its address
     bool has_told = false;            // the node there has itself reported what is wrong
     std::string finding{};            // a problem that this node found; empty: none
-    std::optional<bool> tells_key{};  // nothing: it was not asked
+    std::optional<bool> tells_key{};  // whether it sends its key; nothing: not requested
   };
   // The state of a name in the DNS.
   struct Search {
@@ -90,7 +89,7 @@ class Seeds {
     bool has_own = false;          // this node's own address was among them
     std::size_t turn = 0;          // the place to ask next while other members are known
     std::size_t left = 0;          // how many may be asked of this look-up
-    std::vector<Endpoint> gone{};  // that the name stood for, until their connections are closed
+    std::vector<Endpoint> gone{};  // former addresses, until their connections are closed
   };
   struct Seed {
     SeedName name;

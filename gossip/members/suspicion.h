@@ -6,8 +6,8 @@
 // refuses connections (timing.refused), and for one whose host answers no connection while helpers
 // answer this node (timing.unreachable): such a member is not merely stopped or busy.
 //
-// The time ends at once when more than k others, and at least two, say that they found the member
-// dead; or when one says so and the member's system refuses a connection of this node.
+// The time ends at once when more than k others, and at least two, report that they found the
+// member dead; or when one does and the member's system refuses a connection of this node.
 #pragma once
 
 #include <algorithm>
@@ -29,12 +29,12 @@ class Suspicion {
   bool accuse(NodeId accuser) {
     return accusers_.size() <= kWanted && accusers_.insert(accuser).second;
   }
-  // Another member says that it found the member dead. Returns whether the word counts, as above.
+  // Another member reports that it found the member dead. Returns whether the report counts.
   bool claim_death(NodeId claimant) {
     return claimants_.size() <= kWanted && claimants_.insert(claimant).second;
   }
   bool has_claim() const { return !claimants_.empty(); }
-  // Whether that word was counted already.
+  // Whether that report was counted already.
   bool has_heard(NodeId accuser, bool of_death) const {
     return (of_death ? claimants_ : accusers_).contains(accuser);
   }
@@ -42,7 +42,7 @@ class Suspicion {
     if (refused_ == kNever) refused_ = now;
   }
   bool refused() const { return refused_ != kNever; }
-  // A helper answered that the member does not answer it either.
+  // A helper sent a nack: the member does not answer it either.
   void confirm() { is_confirmed_ = true; }
   // The member's host answers no connection attempt.
   void miss() { is_missed_ = true; }

@@ -13,7 +13,7 @@ namespace starling::gossip {
 namespace {
 
 constexpr std::size_t kShownBytesLimit = 96;  // of a value as shown
-constexpr std::size_t kNamedLimit = 8;        // named differences
+constexpr std::size_t kNamedLimit = 8;        // differences named in a warning
 
 std::string shown(const std::string& text) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kEnough = 3;
 
-// Of the numbers that are added, without zeros.
+// The second largest of the numbers that are added, without zeros.
 class Second {
  public:
   void add(std::uint64_t number) {
@@ -16,7 +16,7 @@ class Second {
     second_ = std::max(second_, std::min(largest_, number));
     largest_ = std::max(largest_, number);
   }
-  // The largest of fewer than kEnough.
+  // The largest if they are fewer than kEnough.
   std::uint64_t value() const { return count_ < kEnough ? largest_ : second_; }
 
  private:

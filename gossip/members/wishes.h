@@ -1,7 +1,6 @@
-// What the members wish together. Of three wishes or more the second largest counts, so that a
-// false wish of one member raises what all do to the largest wish of the others at most. Of fewer
-// the largest counts. A node that waits for a thin link and the node at its other end wait alike:
-// two wish what that link needs.
+// The combined wishes of the members. Of three wishes or more the second largest counts, so that a
+// false wish of one member raises the result at most to the largest wish of the others. Of fewer
+// the largest counts. Both ends of a slow link wait for it: two members wish what it needs.
 #pragma once
 
 #include "gossip/members/roster.h"
@@ -9,7 +8,7 @@
 
 namespace starling::gossip {
 
-// Of the members that train with this node's values of the agreed keys, self included.
+// Combines the wishes of members that train with this node's agreed values, self included.
 Wishes wished(const Roster& members);
 
 }  // namespace starling::gossip
