@@ -33,7 +33,7 @@
 
 namespace starling::gossip {
 
-// Of a round: it waits; or it has waited enough, and no neighbour takes part or some do.
+// A round waits, or has waited enough and no neighbour takes part, or some neighbour does.
 enum class Outcome { open, unheard, heard };
 
 class Exchange {

@@ -40,7 +40,7 @@ class ExchangeBudget {
 
   struct Round {
     std::size_t steps = 0;       // local steps, above 0
-    std::size_t shortening = 1;  // of the vectors
+    std::size_t shortening = 1;  // how many times the vectors are shortened
     Duration whole{};
     Duration exchange{};  // the part of `whole` for the exchange
     Duration transfer{};  // the part of `exchange` in which the last vector was in transit
@@ -73,7 +73,7 @@ class ExchangeBudget {
   std::vector<optim::EncodingChoice> encodings_;
   double share_;  // s
   Recent exchanges_, transfers_, rests_;
-  std::size_t measured_steps_ = 0, measured_shortening_ = 0;  // of the rounds measured
+  std::size_t measured_steps_ = 0, measured_shortening_ = 0;  // the values in the rounds measured
   std::size_t rounds_ = 0;                                    // number of rounds measured
   double exchange_s_ = 0, transfer_s_ = 0, step_s_ = 0;
   Wish steps_wish_, shortening_wish_;

@@ -35,7 +35,7 @@ struct Link {
   std::uint64_t epoch = 0;        // this end's number of this opening of the edge
   std::uint64_t peer_epoch = 0;   // the peer's number of it; 0: unknown
   std::uint64_t peer_incarnation = 0;
-  std::uint64_t peer_view = 0;  // see Hello
+  std::uint64_t peer_view = 0;  // Hello::view of the peer's last hello
   bool active = false;
   std::string refusal;  // why the wanted edge is refused; empty: it is not
   Time barred_until{};  // until then the edge stays closed and hellos are ignored
@@ -103,7 +103,7 @@ class Links {
   Time deadline() const;
   void close_all(Outbox& out);
 
-  // By peer.
+  // The edges by peer.
   const std::map<NodeId, Link>& all() const { return links_; }
   const Link* active(NodeId peer) const;
   // "no edge to …: …", for each neighbour whose model does not fit, or whose edge is barred.
@@ -127,7 +127,7 @@ class Links {
   // for one of the second.
   std::uint64_t last_epoch_;
   std::uint64_t version_ = 1;
-  std::map<NodeId, KeptEdge> memory_;  // by peer: of edges that were not wanted yet
+  std::map<NodeId, KeptEdge> memory_;  // by peer, for edges not wanted yet
   std::map<NodeId, Link> links_;
   std::shared_ptr<const Partners> partners_;
   std::size_t nodes_ = 0;     // number of nodes in the topology

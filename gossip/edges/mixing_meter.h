@@ -1,5 +1,6 @@
-// MixingMeter: measures the factor of a round of averaging on disagreement, with lost and late
-// vectors, to compare with the second eigenvalue modulus of the weights.
+// MixingMeter: measures the factor by which a round of averaging shrinks disagreement, with lost
+// and late vectors, to compare with the second eigenvalue modulus of the weights. A round calls
+// begin(), mix() for each average, and end().
 //
 // Every vector carries one number more, its probe. A node averages probes exactly as it averages
 // parameters, and no gradient moves them: so they obey p(k+1) = W p(k), and the differences of
@@ -56,7 +57,7 @@ class MixingMeter {
   double squares_ = 0;     // sum over these averages of weight times squared difference
   bool is_mixed_ = false;  // an average was recorded since begin()
   std::uint64_t round_ = 0;
-  std::vector<Point> points_;  // of the rounds of this epoch with averages
+  std::vector<Point> points_;  // rounds of this epoch with averages
   std::optional<double> rate_;
 };
 

@@ -1,5 +1,6 @@
 // Neighbors: the state of the peers at the other ends of this node's edges, apart from Sessions:
-// their newest rounds, how long rounds wait for them, and the edges' status for people.
+// their newest rounds, how long rounds wait for them, and the edges' status for people. A round
+// calls begin_round(), then tick() while it waits, then end_round().
 #pragma once
 
 #include <algorithm>
@@ -156,11 +157,11 @@ class Neighbors {
   std::map<NodeId, Neighbor> all_;
   std::map<NodeId, Resting> resting_;                 // by the member records
   std::uint64_t round_ = 0;                           // of the last begin_round()
-  std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
+  std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members at the last follow()
   std::optional<NodeId> partner_;                     // the only peer of the current offer, if any
   Duration unmeasured_{};                             // as of begin_round()
   bool has_averaged_ = false;
-  bool loop_moved_ = false;  // by the last local steps; see optim::Report
+  bool loop_moved_ = false;  // the last local steps' optim::Report::loop_moved
   Time next_ask_ = kNever, next_doubt_ = kNever;
 };
 

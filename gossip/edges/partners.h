@@ -15,7 +15,7 @@ namespace starling::gossip {
 struct Partners {
   topology::Graph graph;      // undirected, of all members
   std::uint64_t seed = 0;     // of the matchings
-  std::vector<NodeId> nodes;  // by vertex
+  std::vector<NodeId> nodes;  // the node of each vertex
   std::size_t self = 0;       // the vertex of this node
 
   // Nothing if the matching of the round, counted from 1, gives this node no partner.

@@ -24,7 +24,7 @@ class RateRatio {
   static constexpr double kFactor = 2;
   static constexpr int kPairs = 20;
 
-  double ratio_ = 1;  // of the last pair
+  double ratio_ = 1;  // the ratio of the last pair
   int pairs_ = 0;     // pairs in a row that were far apart, on the same side
 };
 

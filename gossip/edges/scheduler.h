@@ -32,16 +32,18 @@ struct PairState {
 // One active edge, as a scheduler sees it.
 struct StreamView {
   NodeId peer;
-  bool in = false, out = false;  // from the peer, and to the peer
+  bool in = false, out = false;  // whether vectors go from the peer, and to the peer
   bool was_offered = false;      // the vector of this round was sent to the peer
   std::uint64_t round = 0;       // the newest round in the peer's messages; 0: none
   bool has_news = false;         // a vector of the peer waits to be averaged
   PairState pairs = {};
   bool is_late = false;     // rounds go on without the peer until it sends
-  bool is_partner = false;  // in the matching of the round
+  bool is_partner = false;  // the peer is this node's partner in the round's matching
   bool rests = false;  // the peer has finished or is paused, or no process listens at its address
-  Time heard{}, offered{};  // of the peer's last new round, and of the last offer to it
-  Duration patience{};      // how long a round waits for the peer
+  // When the peer's last new round, or more of its first vector, arrived; and when the last offer
+  // was sent to it.
+  Time heard{}, offered{};
+  Duration patience{};  // how long a round waits for the peer
 
   bool is_two_way() const { return in && out; }
 };
@@ -92,6 +94,7 @@ class Scheduler {
   virtual bool skips_round(const StreamView& stream, std::uint64_t round) const = 0;
   // Whether the round lacks a vector of the peer.
   virtual bool lacks(const StreamView& stream, std::uint64_t round) const = 0;
+  // Whether the round has waited enough.
   virtual bool may_finish(Time now, const Turn& turn, Streams streams) const = 0;
   // When may_finish() may become true by time alone.
   virtual Time deadline(const Turn& turn, Streams streams) const = 0;

@@ -28,6 +28,7 @@ class Sessions {
     std::uint64_t edge = 0;  // the edge id of the session
     EdgeLedger::Pair pair;
   };
+  // A received message is new, repeats a known vector, or belongs to no known session.
   enum class Heard { fresh, known, foreign };
   // `usual`: how long a round waits for the peer before it requests an acknowledgement. `idle`: the
   // pause between requests when no round waits. `for_round`: the round waits until the peer is in
@@ -103,7 +104,7 @@ class Sessions {
   struct Session {
     NodeId peer;
     std::uint64_t edge = 0;
-    std::uint64_t incarnation = 0;  // of the peer
+    std::uint64_t incarnation = 0;  // the peer's
     std::uint64_t epoch = 0, peer_epoch = 0;
     EdgeLedger ledger;
     std::uint64_t taken = 0;  // see Sessions::taken()
@@ -135,7 +136,7 @@ class Sessions {
   const EdgeLedger::Order order_;
   std::map<NodeId, Session> open_;
   std::deque<Session> closing_;      // includes settled sessions, which still answer
-  std::uint64_t skipped_round_ = 0;  // by skip(); of sessions that open after it
+  std::uint64_t skipped_round_ = 0;  // set by skip(), for sessions that open after it
   std::uint64_t abandoned_ = 0;
   std::vector<NodeId> broken_;
 };

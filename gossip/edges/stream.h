@@ -73,7 +73,7 @@ class Stream {
   void set_pause(Duration pause) { pause_ = pause; }
 
  private:
-  std::uint64_t order_ = 0;  // of the last message sent
+  std::uint64_t order_ = 0;  // the number of the last message sent
   std::uint64_t heard_ = 0;  // the highest order of the peer's messages
   std::uint64_t awaited_round_ = 0;
   std::uint64_t question_ = 0;  // the order of the last request

@@ -1,4 +1,5 @@
-// WaitMeter: how long rounds and pairs wait for the network and for each neighbour.
+// WaitMeter: how long rounds and pairs wait for the network and for each neighbour. A round begins
+// with begin(), at its offer, and ends with end(); worked() follows each job.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +70,7 @@ class WaitMeter {
   Duration waited_for_network() const { return network_; }
   // The part of the last wait in which the last vector was in transit, latency included.
   Duration last_exchange() const { return last_exchange_; }
-  // The same without the latency of an empty message.
+  // last_exchange() without the latency of an empty message.
   Duration last_transfer() const { return last_transfer_; }
   const NetworkShare& network_share() const { return share_; }
   const HoldUps& hold_ups() const { return hold_ups_; }

@@ -48,7 +48,7 @@ class Agreement {
   std::vector<Term> terms_;
   std::uint64_t hash_;
   Duration retry_;
-  std::map<std::uint64_t, Kind> kinds_;  // by hash
+  std::map<std::uint64_t, Kind> kinds_;  // by the hash of their values
   std::uint64_t members_version_ = 0;    // the roster's version at the last scan
   Time next_look_{};
 };

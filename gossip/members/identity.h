@@ -93,7 +93,7 @@ class Identity {
   bool outdo_rival(Outbox& out);
   bool is_before(const Member& other) const;
 
-  const std::uint64_t clock_;  // in ms, at started_
+  const std::uint64_t clock_;  // the wall clock in ms at started_
   const Time started_;
   Record self_;
   bool is_accepted_;

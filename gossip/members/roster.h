@@ -38,7 +38,7 @@ class Roster {
     Time last_heard{};
     Time told{};                                // when the record arrived
     bool has_spoken = false;                    // it has sent this node a message
-    std::unique_ptr<Suspicion> suspicion = {};  // of a suspect
+    std::unique_ptr<Suspicion> suspicion = {};  // null: not a suspect
     Accusation accusation = {};                 // of a suspect: the last one received
     bool is_hearsay = false;                    // known only from a rumor that it is dead
     std::optional<Time> missed = {};            // when its host answered no connection
@@ -128,7 +128,7 @@ class Roster {
   mutable std::vector<const Record*> present_;
   mutable std::size_t sorted_;  // the first so many are in natural order of names
   std::vector<NodeId> present_others_;
-  std::map<std::string, std::string> unknown_hosts_;  // and why they are not known
+  std::map<std::string, std::string> unknown_hosts_;  // the problem of each host without an address
 };
 
 // Whether this incarnation sends no more messages: the node restarted, left, or is not known.

@@ -55,8 +55,8 @@ class RumorLaw {
  private:
   using Entry = Roster::Entry;
 
-  // Actions, not questions: each changes the entry as its name says and disseminates the change.
-  // hear() chooses among meet(), contest(), is_reissued(), is_alive(), is_accused() and has_left().
+  // is_alive(), is_accused(), is_reissued(), is_same_age(), has_left(), appears() and dies() are
+  // actions: they change the entry accordingly and queue its rumor.
   void meet(Time now, const Rumor& rumor, Outbox& out);
   void contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void take_rival(Time now, Entry& entry, Outbox& out);

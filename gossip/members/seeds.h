@@ -71,7 +71,7 @@ class Seeds {
 
  private:
   struct Place {
-    Endpoint endpoint;  // as the user, the saved peers or the DNS name it
+    Endpoint endpoint;  // as named by the user, the saved peers or the DNS
     Endpoint address;   // with the host name looked up
     Time next{};
     Duration pause{};

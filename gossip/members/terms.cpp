@@ -12,7 +12,7 @@
 namespace starling::gossip {
 namespace {
 
-constexpr std::size_t kShownBytesLimit = 96;  // of a value as shown
+constexpr std::size_t kShownBytesLimit = 96;  // the longest value that is sent in full
 constexpr std::size_t kNamedLimit = 8;        // differences named in a warning
 
 std::string shown(const std::string& text) {
