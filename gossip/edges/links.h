@@ -1,5 +1,5 @@
 // Links: the edges of this node. The wanted edges are a pure function of the members and the
-// topology. An edge is active once both ends have said hello and each has seen the other's hello.
+// topology. An edge is active once both ends have sent a hello and each has received the other's.
 // Until then no vector is averaged over the edge, and no round waits for it.
 #pragma once
 

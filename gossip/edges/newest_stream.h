@@ -28,7 +28,7 @@ struct HeardVector {
 class NewestStream {
  public:
   struct Rules {
-    bool once = false;      // a vector is averaged with only once: each peer gets another
+    bool once = false;      // a vector is averaged only once: each peer is sent a different one
     bool by_round = false;  // prefer the vector of this round to a newer one
     bool reuses = true;     // use an older vector in place of this round's
   };

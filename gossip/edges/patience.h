@@ -4,7 +4,7 @@
 //   doubt     4 * median interval + 4 * mean absolute deviation, over the last 16; then the
 //             neighbour is probed
 //   patience  the same, but never less than TCP may need after lost packets, or than it takes to
-//             notice a death, nor than 1.5 * the longest of these intervals: a neighbour that was
+//             detect a death, nor than 1.5 * the longest of these intervals: a neighbour that was
 //             silent for that long may be so again; then the round goes on without the neighbour
 // An interval in which the neighbour was late counts like every other, so that patience grows with
 // a neighbour that became slow. Larger: rounds wait longer for a node that hangs. Smaller: rounds

@@ -17,7 +17,7 @@ namespace starling::gossip {
 class Refusals {
  public:
   static constexpr int kMost = 16;      // fewer: one broken moment costs an edge
-  static constexpr int kMostAgain = 2;  // after a pause
+  static constexpr int kMostAgain = 2;  // fewer are allowed after a pause
   static constexpr int kUnderWay = 4;   // vectors in jobs that the trainer has not ended
   static constexpr int kForgiven = 16;  // so many vectors without a refusal end the history
   static constexpr Duration kFirstPause = std::chrono::seconds(8);

@@ -6,9 +6,11 @@
 //                     from a part of the network that went on without this one. Until then the node
 //                     goes on with its other neighbours
 //   an only one       is always followed, since no other can confirm its round
-// If a node has received rounds of b neighbours or fewer, all of them stand for b + 1. Of the
-// rounds jumped over, those for which there was time count towards stop.rounds and the learning
-// rate's schedule; see go_to().
+// If a node has received rounds of b neighbours or fewer, all of them stand for b + 1. Example: b
+// is 1, and a node in round 10 catches up 8 rounds. Of neighbours in rounds 40, 30 and 12 it
+// follows 30; of 40, 12 and 11 it follows 40, but no second such claim before the pause is over; of
+// 40 alone it follows 40. Of the rounds jumped over, those for which there was time count towards
+// stop.rounds and the learning rate's schedule; see go_to().
 #pragma once
 
 #include <cstddef>

@@ -101,8 +101,8 @@ void Identity::tell(Outbox& out) {
                                               located("another node", rival_->member->control)));
 }
 
-// An accepted node insists on the name, and so does the first of two that are not accepted yet: the
-// namesake learns of this node from its table and ends.
+// An accepted node keeps the name, and so does the first of two that are not accepted yet: it sends
+// its table to the namesake, which ends.
 void Identity::meet(Time now, const Join& join, Outbox& out) {
   if (join.self.id != self_->id || join.self.control == self_->control) return;
   note(now, join.self);

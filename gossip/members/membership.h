@@ -62,14 +62,15 @@ class Membership {
 
   Seeds& seeds() { return search_.seeds(); }
   Extremes& extremes() { return extremes_; }
-  // Announces to all present members that this node leaves. Sends nothing afterwards.
+  // Announces to present members within reach, and to dead ones, that this node leaves. Sends
+  // nothing afterwards.
   void leave(Outbox& out);
 
   // Sets this node's report to other members.
   void set_self(const Identity::Report& report);
 
   const Roster& roster() const { return roster_; }
-  // A seed or another member has answered since the start.
+  // Whether a member sent a message or appeared in a rumor since the start.
   bool connected() const { return law_.connected(); }
   const Search& search() const { return search_; }
   // Problems that a user can solve: seeds that give no members, members that cannot be reached.
@@ -99,7 +100,7 @@ class Membership {
   Search search_;
   RevocationNews revocations_;
   Reachability reachability_;
-  Allowance strangers_;  // whose joins are answered
+  Allowance strangers_;  // limits the answers to joins of unknown nodes
   Time expected_;        // the deadline at the end of the last step
 };
 

@@ -97,8 +97,7 @@ void Reachability::failed(const Endpoint& at, Outbox& out) {
 // ---------------------------------------------------------------- for this node
 
 // Two nodes of which neither can dial the other exchange no messages, so hidden members are not
-// asked. Members of this node's network dial it without a NAT, so they are asked only without
-// others.
+// asked. Members of this node's network dial it without a NAT, so they are the last choice.
 std::vector<const Member*> Reachability::askable() const {
   std::vector<const Member*> near, far;
   for (const NodeId id : roster_.present_others()) {

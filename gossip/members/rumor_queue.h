@@ -21,7 +21,7 @@ class RumorQueue {
   void clear() { states_.clear(), lines_.clear(); }
   // Counts the rumor of the member, if there is one, as sent `times` more times.
   void count(NodeId id, std::int64_t times);
-  // Counts all rumors so; drops those that were sent `most` times.
+  // Counts all rumors as sent `times` more times. Drops those that were sent `most` times.
   void count_all(std::int64_t times, std::int64_t most);
   // Returns up to `limit` members, and counts their rumors as sent once more. Drops those that were
   // sent `most` times.
