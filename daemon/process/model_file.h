@@ -13,7 +13,7 @@
 
 namespace starling::daemon {
 
-// What to type in Python for the model of a trainer of the user's own.
+// What to type in Python to use the model of the user's own trainer.
 inline constexpr std::string_view kHowToLoad =
     "in Python starling.load(FILE, model) puts them into a module of PyTorch, and "
     "starling.load(FILE) gives arrays by name";

@@ -1,4 +1,4 @@
-// The safetensors format: the length of a header as 8 bytes, little end first, the header in JSON,
+// The safetensors format: the length of a header as 8 bytes, little-endian, the header in JSON,
 // then the numbers. Readable by PyTorch, JAX, NumPy and others with the library of that name.
 #pragma once
 
