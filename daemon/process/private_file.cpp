@@ -14,7 +14,7 @@
 namespace starling::daemon {
 namespace {
 
-// Gives a file a name that is free. Some file systems know only one of the two ways.
+// Renames a file to a name that must be free. Some file systems support only one of the two calls.
 bool give_name(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
