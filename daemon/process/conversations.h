@@ -32,13 +32,13 @@ struct Conversation {
   std::optional<CurveKey> key = {};                     // that the other end proves
   std::string address = {};                             // of the other end, as in Wire::Event
   int descriptor = -1;                                  // of the system; -1: not opened yet
-  Clock::time_point since{};                            // dialled, or first frame received
+  Clock::time_point since{};                            // when it was dialled, or greeted
   std::int64_t received_bytes = 0;
   std::uint64_t last_use = 0;
   bool is_closing = false;                          // shut by this end, not yet by ZeroMQ
   std::optional<Clock::time_point> ended = {};      // when it broke; frames may be unread
   bool is_read = false;                             // it has broken, and no frame is unread
-  std::optional<Clock::time_point> closes_at = {};  // unless data are under way then
+  std::optional<Clock::time_point> closes_at = {};  // when to close it, if no data move
 };
 
 // Whether the peer may not have read all that was sent over it.

@@ -13,7 +13,7 @@ struct Descriptors {
   std::size_t used = 0, allowed = 0;
 };
 Descriptors count_descriptors();
-// The limit of this process.
+// The soft limit of this process.
 std::size_t descriptors_allowed();
 
 // Raises the soft limit of the process to its hard limit.

@@ -5,8 +5,8 @@
 
 namespace starling::daemon {
 
-// Chunks of parameters come and go every round: malloc must keep them, because fresh pages cost
-// more than the copy.
+// Chunks of parameters are allocated and freed every round: malloc must keep them, because fresh
+// pages cost more than the copy.
 inline void keep_large_blocks() {
 #ifdef __GLIBC__
   ::mallopt(M_MMAP_THRESHOLD, 64 << 20);

@@ -26,7 +26,7 @@ std::string write_model(const models::ModelCard& card, std::span<const double> p
                         models::Precision precision,
                         const std::map<std::string, std::string>& origin);
 
-// From outside: the error says what is wrong.
+// These read outside data: the error says what is wrong.
 Result<models::TrainedModel> parse_model(std::string_view bytes);
 Result<models::TrainedModel> read_model(const std::string& path);
 

@@ -41,7 +41,7 @@ Result<void> check_mode(const std::string& path, mode_t mode) {
       mode & 07777, path);
 }
 
-// `check` is given the mode.
+// Reads the file if `check`(its mode) succeeds.
 template <class Check>
 Result<Secret> read_secret(const std::string& path, std::size_t limit, const Check& check) {
   const OpenFile file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));

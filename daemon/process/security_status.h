@@ -29,7 +29,7 @@ struct SecurityStatus {
   std::optional<gossip::Certificate> certificate = {};  // of this node; nothing: without keys
   std::uint64_t revocations = 0;                        // the number of its list; 0: none
   std::map<std::string, std::uint64_t> refused = {};    // by reason
-  std::vector<RefusedPeer> peers = {};                  // those refused last come last
+  std::vector<RefusedPeer> peers = {};                  // the one refused last is last
 };
 
 }  // namespace starling::daemon

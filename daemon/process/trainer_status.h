@@ -47,8 +47,8 @@ struct TrainerStatus {
   std::uint64_t refused = 0;    // trainers that were not accepted
   // Of the state that a trainer saved last; absent before.
   std::optional<std::uint64_t> saved_bytes = {};
-  // The file of the model whose exchanged vector is given, of `dimension` numbers; any thread. Null
-  // before the first trainer.
+  // Makes the model file for an exchanged vector x of `dimension` numbers; any thread. Null before
+  // the first trainer.
   std::function<std::string(std::span<const double> x,
                             const std::map<std::string, std::string>& metadata)>
       write_model = {};

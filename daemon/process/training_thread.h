@@ -41,7 +41,7 @@ class TrainingThread {
   // current job or the next that averages; after the patience, as they are then.
   void want_model();
   std::optional<std::vector<double>> take_model();
-  // Ends the thread after the job under way, drops those not begun, and gives the parameters.
+  // Ends the thread after the job under way, drops those not begun, and returns the parameters.
   // Nothing else may be called after it.
   std::vector<double> finish();
   // Readable when take_done() or take_model() has something.
