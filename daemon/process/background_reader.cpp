@@ -14,7 +14,7 @@ void BackgroundReader::request(std::vector<std::uint32_t> rows) {
     result_.reset();
   }
   if (!worker_) worker_ = std::make_unique<Worker>();
-  // If too many tasks wait, one of those that do reads these rows.
+  // If too many tasks wait, one of these reads the rows.
   worker_->submit([this] { read_next(); });
 }
 

@@ -14,7 +14,7 @@
 
 namespace starling::daemon {
 
-// One thread requests and takes. At its end it waits for what is being read.
+// One thread calls request() and take(). The destructor waits for the read under way.
 class BackgroundReader final : public models::RowReader {
  public:
   // As models::reread().
@@ -36,7 +36,7 @@ class BackgroundReader final : public models::RowReader {
   std::unique_ptr<Worker> worker_;  // last: it uses everything above
 };
 
-// For data of a file; null for others, which can't be read again.
+// A reader for data from a file; null for other data, which cannot be read again.
 std::shared_ptr<models::RowReader> make_reader(const models::DataOptions& options,
                                                const models::Data& data);
 

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A snapshot takes time of the thread that hands the trainer its jobs: who asks often gets old
+// A snapshot takes time of the thread that passes jobs to the trainer: frequent requests get old
 // ones.
 constexpr OnDemand<Snapshot>::Ages kAges{.fresh = 50ms, .often = 100ms, .usable = 200ms};
 constexpr auto kPatience = 250ms;

@@ -52,7 +52,7 @@ struct Model {
   std::vector<double> parameters;
 };
 
-// The node's inputs.
+// The inputs of the node that come from other threads.
 using Command = std::variant<gossip::JoinCommand, gossip::LeaveCommand, gossip::PauseCommand,
                              gossip::ResumeCommand, gossip::CheckpointCommand, gossip::StopCommand,
                              gossip::RevokeCommand>;
@@ -60,14 +60,14 @@ inline constexpr std::size_t kCommandsLimit = 64;
 
 class Board {
  public:
-  // `wake` is called after a command was left or a snapshot is wanted; it must be safe from any
-  // thread. Null once nothing more will be published.
+  // `wake` is called after leave_command() or a request; it must be safe from any thread. Null once
+  // nothing more will be published.
   void set_wake(std::function<void()> wake);
 
-  // Whether a thread waits in read().
+  // Whether a snapshot is requested.
   bool is_wanted() const { return snapshot_.is_wanted(); }
   void publish(std::shared_ptr<const Snapshot> snapshot) { snapshot_.publish(std::move(snapshot)); }
-  // Fresh, unless the I/O thread is slow to answer. Null until the node has started.
+  // Requests a snapshot: fresh, unless the I/O thread is slow. Null until the node has started.
   OnDemand<Snapshot>::Asked ask();
   std::shared_ptr<const Snapshot> read() { return ask().get(); }
 
@@ -86,8 +86,8 @@ class Board {
   // The error says why it is not known yet.
   Result<models::ModelCard> card() const;
 
-  // The convergence series of this node since its start, thinned if it is long, and beside it what
-  // the node knew of all nodes.
+  // Adds a point to the convergence series of this node since its start, thinned if it is long, and
+  // beside it the estimates for all nodes.
   void add(const gossip::Progress& point, const gossip::FleetStatus& fleet = {});
   // The points of `round` and of later rounds, oldest first.
   std::vector<gossip::Progress> series_from(std::uint64_t round) const;
@@ -101,11 +101,11 @@ class Board {
 
   TraceLog& trace() { return trace_; }
 
-  // False when too many commands wait already. Of the users' commands to pause and to resume the
-  // last counts.
+  // Returns false if too many commands wait. Of commands to pause and to resume only the last
+  // counts.
   bool leave_command(Command command);
-  // Sets whether the user's trainer is there. The node trains if it is, and the user wants no
-  // pause.
+  // Sets whether the user's trainer is attached. The node trains if it is and no user has paused
+  // it.
   void set_trainer_here(bool is_here);
   std::vector<Command> take_commands();
 
@@ -124,7 +124,7 @@ class Board {
   TraceLog trace_;
   std::vector<Command> commands_;
   struct {
-    bool people = false, trainer = false;  // want the node to rest
+    bool people = false, trainer = false;  // wants the node paused
     bool is_new = false;
   } rest_;
 };

@@ -26,14 +26,15 @@ class CheckpointDisk {
   // REQUIRES that nothing was saved yet.
   std::shared_ptr<const gossip::Checkpoint> load();
 
-  // Whether nothing is there, of this life or an earlier one. REQUIRES that none is under way.
+  // Whether the folder has no checkpoint of any life. REQUIRES that none is being written.
   bool is_empty() const { return folder_.is_empty(); }
-  // A checkpoint will have so many bytes, or more: warns of a folder without room for `keep` of
-  // them and one that is being written. Only the first call counts.
+  // Announces the least size of a checkpoint: logs a warning if the folder has no room for `keep`
+  // of them and one being written. Only the first call counts.
   void expect(std::uint64_t bytes);
-  // The same by the size of the first one. REQUIRES that the previous one has been answered.
+  // Writes a checkpoint; checks the room by the size of the first one, too. REQUIRES that
+  // take_saved() has answered the previous one.
   void save(gossip::Checkpoint checkpoint);
-  // The answer, if there is one.
+  // The result of save(), once it is there.
   std::optional<gossip::Saved> take_saved();
   // Readable when take_saved() has something.
   int descriptor() const { return wake_.descriptor(); }
@@ -45,11 +46,11 @@ class CheckpointDisk {
   void write(const gossip::Checkpoint& checkpoint);
   void measure(std::uint64_t bytes);
 
-  CheckpointFolder folder_;  // of the worker's thread once something is saved
+  CheckpointFolder folder_;  // used by the worker once save() was called
   std::size_t keep_;
   bool is_expected_ = false;
-  bool is_measured_ = false;  // by the size of a checkpoint; of the worker's thread, as the next
-  bool is_doubted_ = false;   // that the folder has room
+  bool is_measured_ = false;  // room was checked by the size of a checkpoint; used by the worker
+  bool is_doubted_ = false;   // a warning about room was logged; used by the worker
   Wake wake_;
   std::mutex mutex_;
   std::optional<gossip::Saved> saved_;

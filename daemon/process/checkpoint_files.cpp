@@ -34,7 +34,7 @@ Payload file_named(const Generation& content, const char* name) {
   return found == content.files.end() ? Payload() : found->second;
 }
 
-// The head, then the numbers, not copied.
+// A file of the head, then the numbers, which are not copied.
 Payload tensor_file(const std::vector<optim::SavedField>& fields,
                     const std::map<std::string, std::string>& metadata) {
   std::vector<PlacedTensor> tensors;
@@ -57,7 +57,7 @@ Result<std::vector<optim::SavedField>> read_tensors(const Generation& content, c
   return fields;
 }
 
-// All digits of a number.
+// A number in hexadecimal, without rounding.
 std::string text_of(double number) {
   return fmt::format("{:a}", number);
 }

@@ -1,8 +1,8 @@
-// checkpoint_files: a checkpoint as the files of a generation, and back.
+// checkpoint_files: converts a checkpoint to the files of a generation, and back.
 //   model.safetensors    the parameters, each tensor under its name in the model
-//   state.safetensors    what the algorithm, the optimizer, the guard and the batches remember
-//   trainer.state        what a trainer of the user's own wants to find again; only trainers read
-//   it foundation           the survey that the model is founded on
+//   state.safetensors    the state of the algorithm, the optimizer, the guard and the batches
+//   trainer.state        the state of the user's own trainer, which only trainers can read
+//   foundation           the survey that the model is founded on
 // The manifest has the round, the counters and the edges. Empty files are left out.
 #pragma once
 

@@ -28,7 +28,7 @@ constexpr int kCheckpointFormat = 1;
 constexpr char kManifest[] = "manifest.json";
 constexpr char kUnfinished[] = ".new";
 constexpr char kDamaged[] = ".damaged";  // after the name of a generation
-// Less room than any file needs.
+// Less room than a file needs: with this, a disk counts as full.
 constexpr std::uint64_t kNoRoom_bytes = 65'536;
 constexpr std::size_t kNameDigits = 12;
 
@@ -88,7 +88,7 @@ struct Room {
   bool is_full() const { return bytes < kNoRoom_bytes || !has_files; }
 };
 
-// As much as can be had where it cannot be asked.
+// The room on the disk; UINT64_MAX if the system does not report it.
 Room room_at(const std::string& path) {
   struct statvfs system {};
   if (::statvfs(path.c_str(), &system) != 0) return {UINT64_MAX};
@@ -149,7 +149,7 @@ Result<void> CheckpointFolder::save(const Generation& content, std::size_t keep)
   while (true) {
     const auto written = write_next(content);
     if (written) break;
-    const Room room = room_at(path_);  // what was written of it is still there
+    const Room room = room_at(path_);  // with the unfinished generation on it
     std::error_code error;
     fs::remove_all(path_ + "/" + kUnfinished, error);
     fs::remove_all(folder_of(newest_ + 1), error);
@@ -220,7 +220,7 @@ Result<void> CheckpointFolder::write(const std::string& folder, const Generation
   return sync_folder(folder);
 }
 
-// What cannot be removed stays, and is tried again with the next.
+// A generation that cannot be removed is tried again after the next save.
 void CheckpointFolder::remove_old(std::size_t keep) const {
   const auto found = generations();
   std::error_code error;

@@ -34,12 +34,12 @@ class CheckpointFolder {
   static Result<CheckpointFolder> open(const std::string& path);
 
   // Writes the next generation, which is on the disk when this returns, and removes all but the
-  // last `keep`. The error says what could not be written, and leaves the generations as they were,
-  // but for a full disk, on which the oldest give their room to the new one, and one whole one
-  // stays. Makes the folder again where somebody has removed it. Waits for the disk.
+  // last `keep`. The error says what could not be written; the other generations then stay as they
+  // were, except that on a full disk the oldest are removed to make room, down to one whole
+  // generation. Creates the folder again if it was removed. Blocks on the disk.
   Result<void> save(const Generation& content, std::size_t keep);
-  // A warning if `keep` generations of so many bytes and one that is being written do not fit
-  // beside what else is on the disk; else empty.
+  // A warning if `keep` generations of `bytes` bytes and one that is being written do not fit on
+  // the disk beside other files; else empty.
   std::string doubt(std::uint64_t bytes, std::size_t keep) const;
   // Whether there is any generation, usable or not.
   bool is_empty() const { return generations().empty(); }
@@ -49,12 +49,12 @@ class CheckpointFolder {
   std::uint64_t bytes() const { return bytes_; }
   // Why a complete generation is unusable; empty: it is usable.
   using Objection = std::function<std::string(const Generation&)>;
-  // The newest complete and usable generation; nothing if there is none: what could not be used is
-  // then renamed, NUMBER.damaged, so that newer ones do not replace it.
+  // The newest complete and usable generation; nothing if there is none: all are then renamed to
+  // NUMBER.damaged, so that later saves do not remove them.
   std::optional<Generation> load(const Objection& objection = {});
-  // What was wrong with the generations that load() passed over, a line each.
+  // What was wrong with the generations that load() skipped, a line each.
   const std::vector<std::string>& damages() const { return damages_; }
-  // Of the last generation that was saved or loaded; 0: none.
+  // The number of the last generation that was saved or loaded; 0: none.
   std::uint64_t generation() const { return generation_; }
 
  private:

@@ -18,7 +18,7 @@
 namespace starling::daemon {
 namespace {
 
-// Between two looks at `gives_up`.
+// Interval of calls of `gives_up`.
 constexpr std::chrono::milliseconds kExitPollEvery{50};
 
 struct ChildFiles {
@@ -27,13 +27,13 @@ struct ChildFiles {
 };
 
 // In the child, between fork and exec: only async-signal-safe calls.
-// `kept_back` are blocked in the child, whatever the thread that starts it has blocked.
+// The child blocks exactly `kept_back`, whatever the thread that starts it has blocked.
 [[noreturn]] void become(char* const* arguments, const ChildFiles& files,
                          const sigset_t& kept_back) {
   ::sigprocmask(SIG_SETMASK, &kept_back, nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   restore_descriptor_limit();
-  ::setpgid(0, 0);  // Ctrl-C is for the parent, which tells its children
+  ::setpgid(0, 0);  // Ctrl-C is for the parent, which signals its children
   ::dup2(files.output, STDOUT_FILENO);
   ::dup2(files.errors, STDERR_FILENO);
   if (files.ready == ChildProcess::kReadyDescriptor)

@@ -22,8 +22,8 @@ class ChildProcess {
   // Starts `arguments` (the program first), with its output to the file `log_path`; empty: to the
   // standard error of this process. Its own standard error goes to the descriptor `errors`; below
   // 0: to where its output goes. With a log, ready() reads what the child writes to
-  // kReadyDescriptor. It gets no other descriptor of this process, however that was opened: what
-  // the child leaves behind would keep ports in use.
+  // kReadyDescriptor. It inherits no other descriptor of this process: processes that the child
+  // leaves behind would keep ports in use.
   static Result<ChildProcess> start(const std::vector<std::string>& arguments,
                                     const std::string& log_path, int errors = -1);
   static constexpr int kReadyDescriptor = 3;
@@ -41,7 +41,7 @@ class ChildProcess {
   // The exit code of a child that has ended, or 128 + the signal.
   std::optional<int> exit_code() const { return exit_code_; }
   void signal(int number) const;
-  // Waits for the end; false when it has not come in time.
+  // Waits for the end of the child; false if that has not come in time.
   bool wait(std::chrono::milliseconds patience);
   pid_t pid() const { return pid_; }
   const std::string& log_path() const { return log_path_; }

@@ -12,7 +12,7 @@ namespace starling::daemon {
 namespace {
 
 constexpr std::string_view kReplaced = "bbr", kTaken = "reno";  // reno is allowed on every Linux
-constexpr std::size_t kNameBytesLimit = 16;                     // of the kernel
+constexpr std::size_t kNameBytesLimit = 16;                     // TCP_CA_NAME_MAX of the kernel
 
 bool uses(std::string_view name, int descriptor) {
   std::array<char, kNameBytesLimit> text{};

@@ -4,7 +4,7 @@
 // bandwidth that it saw in the last round trips. A node sends vectors to several neighbours at once
 // and then computes, so that those estimates lag: at 100 Mbit/s a round of four nodes on a ring
 // takes 1.4 times payload / bandwidth, and 1.2 times with Reno (bench/links.py --congestion).
-// After a loss Reno needs many round trips to send as fast again, so it is for short ones.
+// After a loss Reno needs many round trips to send as fast again, so only short ones use it.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ namespace starling::daemon {
 // BBR.
 inline constexpr std::chrono::microseconds kShortRoundTrip{2000};
 
-// Takes Reno in place of BBR if the connection's shortest round trip so far is short. Leaves others
-// as they are, and every descriptor that is no connected TCP socket.
+// Replaces BBR by Reno if the connection's shortest round trip so far is short. Leaves other
+// algorithms, and descriptors that are no connected TCP socket, unchanged.
 void choose_congestion_control(int descriptor);
 
 }  // namespace starling::daemon

@@ -1,6 +1,6 @@
 // ConnectProber: finds addresses at which no process listens. After a process was killed the system
 // refuses connections at its address; for a stopped or slow one the system accepts them; a host
-// that is gone or cut off answers nothing. Never waits.
+// that is gone or cut off does not answer. Never blocks.
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,8 @@ class ConnectProber {
 
     friend bool operator==(const Target&, const Target&) = default;
   };
-  // Begins to connect to `where`, which stands for the target's address. Does not look up host
-  // names, which could wait.
+  // Begins to connect to `where`, the numeric address of the target; other addresses are ignored,
+  // since a look-up could block.
   void probe(const Target& target, const Endpoint& where);
   void probe(const Endpoint& at) { probe({{}, at}, at); }
   // Whether some address has not answered yet.
@@ -37,8 +37,8 @@ class ConnectProber {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // The first decided connection decides. With lost packets one try may be lost twice; while a
-  // process is stopped each try takes a place in its queue.
+  // One probe, of several tries to connect: one alone may fail by packet loss. The first result of
+  // a try decides. Each try takes a place in the accept queue of a stopped process.
   struct Attempt {
     Target target;
     Endpoint address;
@@ -51,7 +51,7 @@ class ConnectProber {
   static Outcome outcome_of(const Attempt& attempt);
 
   static constexpr std::size_t kAttemptsLimit = 32;
-  // What an attempt takes, while they take a sixteenth of all that the process may have.
+  // Descriptors of one attempt. All attempts take at most a sixteenth of the process's limit.
   static constexpr std::size_t kAttemptDescriptors = 3;
   static constexpr std::chrono::milliseconds kTryEvery{500};
   static constexpr std::chrono::milliseconds kPatience{1500};

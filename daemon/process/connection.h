@@ -10,17 +10,17 @@
 
 namespace starling::daemon {
 
-// An address as the system takes it, for sockets of that type; null if the host is a name.
+// An address in the system's form, for sockets of that type; null if the host is a name.
 using SystemAddress = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 SystemAddress numeric_address(const Endpoint& at, int socket_type);
 
 struct Connection {
-  OpenFile socket = OpenFile();  // does not block; none where the system gives none
-  int error = 0;                 // 0: it is made; EINPROGRESS: it is being made
+  OpenFile socket = OpenFile();  // non-blocking; none if the system gave none
+  int error = 0;                 // 0: connected; EINPROGRESS: connecting
 };
 // REQUIRES a host that is an address.
 Connection begin_connection(const Endpoint& to);
-// Of a connection that was being made, once its socket can be written to; 0: it is made.
+// The error of an EINPROGRESS connection once its socket is writable; 0: connected.
 int connection_error(const OpenFile& socket);
 
 }  // namespace starling::daemon

@@ -15,27 +15,27 @@
 namespace starling::daemon {
 namespace {
 
-// A connection that is to be closed stays for as long, and longer while anything moves on it.
+// A connection that is to be closed stays open this long, and longer while data move on it.
 constexpr std::chrono::milliseconds kLinger{500};
 
 // How long frames of a connection that has ended may still be read.
 constexpr std::chrono::seconds kRead{1};
 
-// Smaller: less memory that nothing uses after many connections have closed, as after the start of
-// a large fleet; more time for the allocator to look for it.
+// After this many closed connections memory is given back. Larger: more unused memory, as after the
+// start of a large fleet. Smaller: the allocator spends more time on it.
 constexpr std::size_t kClosedMost = 64;
 
-// A process that is killed ends one handshake at most.
+// Fewer handshakes ended in a row are not reported: a process that is killed ends one at most.
 constexpr int kEndedInRow = 3;
 
-// ZeroMQ ends a handshake that takes longer (handshake_ivl in wire.cpp): nobody answers, as on a
-// machine that sleeps, whose system takes connections all the same. Less, for what was dialled
-// while the events waited to be read.
+// A handshake this old was ended by this end (handshake_ivl in wire.cpp): no process answers, as on
+// a suspended machine, whose system accepts connections all the same. Less than handshake_ivl, for
+// connections dialled while events waited to be read.
 constexpr std::chrono::milliseconds kHandshakeMost{4'500};
 
 constexpr std::string_view kNobody = "a stranger";
 
-// Of the other end of an open connection.
+// The address of the other end of an open connection.
 std::string address_of(int descriptor) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
@@ -49,7 +49,7 @@ std::string address_of(int descriptor) {
   return text.empty() ? std::string(kNobody) : text;
 }
 
-// Whether a connection that was dialled there has taken as long as a handshake may.
+// Whether a connection dialled to the address is older than kHandshakeMost.
 bool is_unanswered(const auto& all, const std::string& address,
                    Conversation::Clock::time_point now) {
   return std::ranges::any_of(all, [&](const auto& item) {
@@ -62,7 +62,7 @@ bool is_open(const Conversation& conversation) {
   return !conversation.is_closing && !conversation.ended;
 }
 
-// All zero where there is none.
+// The state of a TCP connection; all zero if there is none.
 tcp_info state_of(int descriptor) {
   tcp_info info{};
   socklen_t size = sizeof(info);
@@ -73,14 +73,14 @@ std::int64_t bytes_from_network(int descriptor) {
   return static_cast<std::int64_t>(state_of(descriptor).tcpi_bytes_received);
 }
 
-// Bytes of messages that are not whole yet.
+// The bytes that ZeroMQ holds of unfinished messages.
 std::int64_t held_by(const Conversation& conversation) {
   if (conversation.descriptor < 0 || conversation.ended) return 0;
   return bytes_from_network(conversation.descriptor) - conversation.received_bytes;
 }
 
-// Whether what was sent is not acknowledged for so long, though it was sent again so often. The
-// system of a process that is stopped acknowledges it, or says that there is no room.
+// Whether nothing was acknowledged for `patience` despite `again` retransmissions. The system of a
+// stopped process still acknowledges data, or announces that it has no room.
 bool is_cut(const Conversation& conversation, std::chrono::milliseconds patience, int again) {
   if (conversation.descriptor < 0 || conversation.ended) return false;
   const tcp_info info = state_of(conversation.descriptor);
@@ -88,21 +88,21 @@ bool is_cut(const Conversation& conversation, std::chrono::milliseconds patience
          std::chrono::milliseconds(info.tcpi_last_ack_recv) >= patience;
 }
 
-// Whether bytes that were sent are not acknowledged, or were sent a moment ago, so that the peer
-// may not have read them.
+// Whether bytes are unsent or not acknowledged, or were sent within kLinger, so that the peer may
+// not have read them.
 bool is_outgoing(const tcp_info& info) {
   return info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0 ||
          std::chrono::milliseconds(info.tcpi_last_data_sent) < kLinger;
 }
 
-// Whether that is so, or bytes came a moment ago.
+// Whether that is so, or bytes were received within kLinger.
 bool is_moving(const Conversation& conversation) {
   if (conversation.descriptor < 0 || conversation.ended) return false;
   const tcp_info info = state_of(conversation.descriptor);
   return is_outgoing(info) || std::chrono::milliseconds(info.tcpi_last_data_recv) < kLinger;
 }
 
-// ZeroMQ finds the end of the connection, and frees what it held.
+// Shuts a connection down: ZeroMQ notices its end, and frees what it held.
 bool shut(int descriptor) {
   return descriptor >= 0 && ::shutdown(descriptor, SHUT_RDWR) == 0;
 }
@@ -168,7 +168,7 @@ std::optional<Conversations::Route> Conversations::dialled_to(const Endpoint& at
 std::optional<Conversations::Route> Conversations::dial(const Endpoint& to, Plane plane,
                                                         const std::optional<CurveKey>& key,
                                                         Clock::time_point now) {
-  // ZeroMQ ends connections by their addresses.
+  // ZeroMQ disconnects by address: older connections to it must be ended first.
   const Wire::Socket socket = Wire::dialler(plane);
   std::erase_if(all_, [&](const auto& item) {
     const bool is_past =
@@ -272,10 +272,10 @@ void Conversations::take(const Wire::Event& event, Wire::Socket socket, Clock::t
   closed(*route, conversation);
 }
 
-// A node whose server key is not the one that the other end wants ends the handshake without a
-// word, as does one with keys where the other end has none; and one that is killed, but only once.
-// A connection that was accepted and ends without one is a look whether somebody listens. ZeroMQ
-// names the stranger when the connection breaks, which is its next event.
+// A node closes the connection in the handshake, without a reason, if the other end expects another
+// server key or has no keys; a node that is killed does so too, but only once. An accepted
+// connection that ends before its handshake is a port probe. Which accepted connection failed is
+// known only from the next event, that it has broken.
 void Conversations::note_failure(const Wire::Event& event, Wire::Socket socket) {
   using Kind = Wire::Event::Kind;
   const bool is_dialled = socket != Wire::Socket::accepts;
@@ -309,9 +309,9 @@ std::vector<Conversations::Route> Conversations::revoked() {
   return found;
 }
 
-// A connection that is being dialled has no descriptor yet. Descriptors are used again: of two
-// connections with the same one, the event of an end is about the elder, whose first frame may have
-// been read before the event of its beginning.
+// A connection that is being dialled has no descriptor yet. Descriptors are reused: of two
+// connections with the same one, an event belongs to the older, because the first frame of the
+// younger may be read before that event.
 std::optional<Conversations::Route> Conversations::owner(const Wire::Event& event,
                                                          Wire::Socket socket) const {
   const std::pair<const Route, Conversation>* best = nullptr;
@@ -351,7 +351,7 @@ std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
 }
 
 bool Conversations::is_due(const Conversation& connection, Clock::time_point now) {
-  // A stranger's bytes do not keep a connection.
+  // Bytes from an unknown peer do not keep a connection open.
   if (connection.closes_at && now >= *connection.closes_at)
     if (!connection.peer || !is_moving(connection)) return true;
   if (is_cut(connection, kCutPatience, kCutSendings)) {
@@ -363,7 +363,7 @@ bool Conversations::is_due(const Conversation& connection, Clock::time_point now
   return true;
 }
 
-// Returns how many held too much.
+// Closes the strangers that hold too much, or are too old; returns how many held too much.
 std::size_t Conversations::look_at_strangers(Clock::time_point now) {
   std::size_t full = 0;
   std::erase_if(strangers_, [&](const auto& stranger) {

@@ -1,4 +1,4 @@
-// core_dumps: what the system writes to the disk of a process that crashes.
+// core_dumps: limits what the system writes to the disk when this process crashes.
 #pragma once
 
 #include <fstream>

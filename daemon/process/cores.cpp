@@ -39,7 +39,7 @@ std::vector<path> groups_of_process(const std::string& root) {
   return groups;
 }
 
-// Nothing where there is none: "max" and -1.
+// The quota of a group in processors; nothing if it has none: "max" or -1.
 std::optional<double> quota_of(const path& group) {
   std::string quota, period;
   if (!(std::ifstream(group / "cpu.max") >> quota >> period)) {
@@ -62,7 +62,7 @@ std::uint64_t throttled_periods(const path& group) {
 }  // namespace
 
 Cores count_cores(const std::string& root) {
-  // It counts the processors of the affinity.
+  // hardware_concurrency() counts the processors of the affinity.
   Cores cores{.usable = static_cast<double>(std::max(1U, std::thread::hardware_concurrency()))};
   for (const path& group : groups_of_process(root)) {
     cores.usable = std::min(cores.usable, quota_of(group).value_or(cores.usable));

@@ -10,7 +10,7 @@
 namespace starling::daemon {
 namespace {
 
-// As it was before it was raised; nothing is restored where it never was.
+// The limit before it was raised; used only if it was raised.
 rlimit started_with{};
 bool is_raised = false;
 
@@ -22,7 +22,7 @@ std::size_t descriptors_allowed() {
   return static_cast<std::size_t>(limit.rlim_cur);
 }
 
-// The listing itself takes one, and is not counted.
+// The descriptor of the listing itself is not counted.
 Descriptors count_descriptors() {
   std::error_code error;
   const std::filesystem::directory_iterator open("/proc/self/fd", error);

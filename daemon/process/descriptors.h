@@ -1,6 +1,6 @@
-// Descriptors: how many files and sockets this process has open, how many it may have, and what
-// each part of it may take of them. When all are taken, no peer can connect and no checkpoint can
-// be written.
+// Descriptors: how many files and sockets this process has open, how many it may open, and the
+// share of each kind of connection. When all are used, no peer can connect and no checkpoint can be
+// written.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,26 @@ struct Descriptors {
   std::size_t used = 0, allowed = 0;
 };
 Descriptors count_descriptors();
-// The limit of this process.
+// The soft limit of this process.
 std::size_t descriptors_allowed();
 
-// Raises the limit as far as the system lets a process do itself.
+// Raises the soft limit of the process to its hard limit.
 void raise_descriptor_limit();
 // For a child between fork and exec: the limit that this process was started with, since programs
 // that use select() fail beyond 1,024. Async-signal-safe.
 void restore_descriptor_limit();
 
-// What connections may take. Together 7/8 of `allowed`: the rest is for files, threads, a trainer.
+// The most connections of each kind: 7/8 of `allowed` in all; the rest is for files and a trainer.
 struct DescriptorShares {
-  // Of the sockets that send. Larger: fewer connections open anew in a large cluster.
+  // Dialled by this node. Larger: fewer connections are reopened in a large cluster.
   std::size_t sending = 4096;
-  // Connections that others made.
+  // Dialled by other nodes.
   std::size_t receiving = 8192;
   std::size_t http = 256;
 };
-// With fewer, two nodes do not find each other.
+// With fewer descriptors, two nodes do not find each other.
 inline constexpr std::size_t kDescriptorsLeast = 64;
-// The error says what is allowed where that is less.
+// An error if `allowed` is less than kDescriptorsLeast.
 Result<DescriptorShares> share_out(std::size_t allowed);
 
 }  // namespace starling::daemon

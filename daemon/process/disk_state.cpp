@@ -56,7 +56,7 @@ Outcome<DiskState> DiskState::open(const std::string& folder) {
   return state;
 }
 
-// The lines between the first and the last, where both are as we write them.
+// The lines between the first and the last; none, with a warning, if these two are wrong.
 std::vector<std::string> DiskState::lines_of(const std::string& name) {
   const auto complain = [&](std::string_view problem) {
     warnings_.push_back(fmt::format("{}: {}; going on without it", path(name), problem));
@@ -102,7 +102,7 @@ Result<void> DiskState::replace(const std::string& name,
   for (const std::string& line : lines) text += line + "\n";
   text += checksum(text) + "\n";
   std::error_code ignored;
-  std::filesystem::create_directories(folder_, ignored);  // somebody may have removed it
+  std::filesystem::create_directories(folder_, ignored);  // it may have been removed
   if (const auto written = replace_file(path(name), text); !written)
     return fail("node.data-dir = \"{}\": {}", folder_, written.error().text);
   return {};

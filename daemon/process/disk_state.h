@@ -1,7 +1,7 @@
-// DiskState: a node's memory between two lives, in the folder node.data-dir: its incarnation,
-// name, mark and peers. Files are small texts that end with a checksum, and are replaced
-// atomically: written as another file, synced, renamed. A damaged, foreign or missing file counts
-// as empty.
+// DiskState: what a node keeps from one life to the next, in the folder node.data-dir: its
+// incarnation, name, mark and peers. Files are small texts that end with a checksum, and are
+// replaced atomically: written as another file, synced, renamed. A damaged, foreign or missing file
+// counts as empty.
 //   incarnation  "starling incarnation 1", the number, the checksum; one a line
 //   name         "starling name 1", the name, the checksum
 //   mark         "starling mark 1", the mark of a node that cannot be dialled, the checksum
@@ -38,18 +38,18 @@ class DiskState {
 
   // The name of earlier lives; without one `name`, which is kept from now on.
   std::string keep_name(const std::string& name) { return keep("name", name); }
-  // The same of the mark that stands for an address of a node that cannot be dialled.
+  // As keep_name(), for the mark that stands for the address of a node that cannot be dialled.
   std::string keep_mark(const std::string& mark) { return keep("mark", mark); }
 
-  // This life goes on under a later incarnation, which the next life must exceed.
+  // Saves a later incarnation of this life, which the next life must exceed.
   Result<void> save_incarnation(std::uint64_t incarnation);
 
-  // Those of the previous life, or saved since.
+  // The peers of the previous life, or those saved since.
   const std::vector<Endpoint>& peers() const { return peers_; }
-  // Keeps the first kPeersKeptLimit of them. Does nothing if they are unchanged.
+  // Saves the first kPeersKeptLimit of them. Does nothing if they are unchanged.
   Result<void> save_peers(std::vector<Endpoint> peers);
 
-  // One for each damaged or foreign file, for the log.
+  // A text for each damaged or foreign file, for the log.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

@@ -18,8 +18,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kTries = 2;
-// For all hosts of a service, asked one after the other. Longer: a hanging one delays the others
-// more.
+// For all hosts of a service, looked up one after another. Longer: one without an answer delays the
+// others more.
 constexpr std::chrono::seconds kServicePatience{10};
 constexpr std::size_t kServiceRecordBytesLeast = 7;  // three numbers and the root
 constexpr std::size_t kV4Bytes = 4, kV6Bytes = 16;
@@ -92,7 +92,7 @@ class NameServers {
   NameServers(const NameServers&) = delete;
   NameServers& operator=(const NameServers&) = delete;
 
-  // No record of that type is an answer too.
+  // A name without records of that type is no error.
   Result<DnsAnswer> ask(const std::string& name, ns_type type) {
     if (!is_set_up_) return fail("\"{}\": the resolver of the system cannot be used", name);
     const int size = ::res_nsearch(&state_, name.c_str(), ns_c_in, type, buffer_.data(),
@@ -118,7 +118,7 @@ class NameServers {
   std::vector<unsigned char> buffer_ = std::vector<unsigned char>(kDnsAnswerBytesLimit);
 };
 
-// One family that is not answered for does not hide the other.
+// Fails only if neither family has an answer.
 Result<std::vector<std::string>> addresses_of(const std::string& name, NameServers& servers) {
   auto v4 = servers.ask(name, ns_t_a);
   auto v6 = servers.ask(name, ns_t_aaaa);
@@ -151,7 +151,7 @@ Result<std::vector<Endpoint>> look_up_service(const SeedName& name, NameServers&
   std::string problem;
   for (const DnsService& service : answer.services) {
     if (Clock::now() > until || found.size() >= kDnsAddressesLimit) break;
-    // The dot ends the name: it is looked up as it is.
+    // The final dot makes the name absolute: no search domain is appended.
     const auto addresses = addresses_of(service.at.host + ".", servers);
     if (!addresses) problem = addresses.error().text;
     for (const std::string& address : addresses.value_or(std::vector<std::string>()))

@@ -1,5 +1,5 @@
-// Dns: asks name servers for names with many addresses. A host name of one address goes through the
-// system's own look-up, which also reads /etc/hosts.
+// Dns: asks name servers for names that stand for many nodes. An ordinary host name goes through
+// the system's own look-up, which also reads /etc/hosts.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,13 @@
 namespace starling::daemon {
 
 struct DnsOptions {
-  // An address of IPv4; nothing: those of /etc/resolv.conf.
+  // An IPv4 address; nothing: the servers of /etc/resolv.conf.
   std::optional<Endpoint> server = {};
-  // For one try at one server, of two. Longer: a missing server is given up later.
+  // For each of two tries at a server. Longer: a missing server delays the answer more.
   std::chrono::seconds patience{2};
 };
 
-// Addresses that one name gives, and hosts that one service gives; the others are left out.
+// The most addresses of one name, and hosts of one service; further ones are left out.
 inline constexpr std::size_t kDnsAddressesLimit = 64, kDnsServicesLimit = 64;
 inline constexpr std::size_t kDnsAnswerBytesLimit = 65535;  // what TCP can carry
 

@@ -34,8 +34,8 @@ class EventLog {
   static constexpr std::size_t kEventsLimit = 1000;
 
   void add(Time now, const gossip::Event& event);
-  // The oldest `limit` of those numbered above `sequence`, in order. A number not used so far is
-  // from an earlier life of the node: then from the first one left.
+  // The oldest `limit` of those numbered above `sequence`, in order. A `sequence` above all numbers
+  // is from an earlier life of the node: then from the oldest.
   std::vector<LoggedEvent> since(std::uint64_t sequence, std::size_t limit = kEventsLimit) const;
   // Since the start, including those no longer in the log.
   const EventCounts& counts() const { return counts_; }

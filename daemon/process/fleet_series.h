@@ -1,4 +1,4 @@
-// FleetSeries: what this node knew of all nodes, at the rounds of its own convergence series.
+// FleetSeries: this node's estimates for all nodes, at rounds of its own convergence series.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace starling::daemon {
 
 struct FleetPoint {
   std::uint64_t round = 0;
-  double time_s = 0;  // of the point of the own series
+  double time_s = 0;  // of the point of this node's series
   double age_s = 0;   // of the extremes
   std::optional<gossip::Spread> loss, accuracy, byte_rate;
   std::optional<double> distance;
@@ -23,13 +23,13 @@ struct FleetPoint {
 
 class FleetSeries {
  public:
-  // Takes the estimates at a point of the own series, unless another was taken shortly before.
+  // Adds the estimates at a point of this node's series, unless the last are within kBetween_s.
   void add(const gossip::Progress& at, const gossip::FleetStatus& fleet);
-  // Of round `from` and of later rounds, oldest first; thinned as the own series is.
+  // The points of round `from` and of later rounds, oldest first; thinned as this node's series.
   std::vector<FleetPoint> points(std::uint64_t from) const { return points_.points(from); }
 
  private:
-  // Shorter: more points within the same hours, which estimates by gossip hardly fill.
+  // Shorter: more points in the same time, although estimates by gossip change slowly.
   static constexpr double kBetween_s = 2;
 
   Thinned<FleetPoint> points_;

@@ -1,6 +1,6 @@
-// Greeting: the first frame of a connection in each direction. It says which node speaks there, and
-// for which plane, and carries that node's certificate. Refusal: the answer to a greeting that is
-// not accepted.
+// Greeting: the first frame of a connection in each direction. It names the sending node and the
+// plane, and carries that node's certificate. Refusal: the answer to a greeting that is not
+// accepted.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace starling::daemon {
 
-// They change with the form; no message of the protocol begins with one.
+// A new format gets a new mark; no message of the protocol begins with one.
 inline constexpr std::string_view kGreetingMark = "\xc1starling greets 3";
 inline constexpr std::string_view kRefusalMark = "\xc1starling refuses 1 ";
 

@@ -128,7 +128,7 @@ void Guard::note_refused_there(std::string_view reason, std::string_view who) {
        is_known ? fmt::format("it refuses this node: {}", reason) : std::string());
 }
 
-// Names and words come from outside.
+// `who` and `words` may come from another node: only plain texts are used.
 void Guard::note(std::string_view reason, std::string_view who, std::string words) {
   ++counts_[std::string(reason)];
   if (words.empty() || !is_plain(words)) words = reasons().find(reason)->second;

@@ -1,6 +1,6 @@
-// Guard: decides whom a connection may belong to, and counts those it refuses, with words for
-// people. With keys every connection is encrypted (CURVE), its handshake proves the key of the
-// other end, and the certificate in the greeting binds this key to a name. One thread owns it.
+// Guard: decides which peers may connect, and counts refusals, with texts for people. With keys
+// every connection is encrypted (CURVE), its handshake proves the key of the other end, and the
+// certificate in the greeting binds this key to a name. One thread owns it.
 #pragma once
 
 #include <chrono>
@@ -25,41 +25,41 @@ class Guard {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Without credentials (null) nothing is encrypted, and a greeting is believed.
+  // Without credentials (null) nothing is encrypted, and every greeting is accepted.
   Guard(NodeId self, std::shared_ptr<gossip::Credentials> credentials);
 
-  // Null without keys.
+  // The node's key; null without keys.
   const KeyPair* key() const { return credentials_ ? &credentials_->key : nullptr; }
-  // The own greeting, and the own certificate, encoded; empty without keys.
+  // This node's greeting, and its certificate, encoded; the certificate is empty without keys.
   std::string greeting(gossip::Plane plane) const {
     return greeting_of(self_, plane, certificate_);
   }
   const std::string& certificate() const { return certificate_; }
 
-  // The certificate behind a greeting that was accepted; without keys it is empty.
+  // The certificate of an accepted greeting; nothing without keys.
   using Admitted = std::optional<gossip::Certificate>;
-  // `proven`: the key that the handshake proved; `at`: an address, for people. A refusal is noted,
-  // and the error is its reason.
+  // `proven`: the key that the handshake proved; `at`: an address, for people. A refusal is
+  // counted, and the error is its reason.
   Result<Admitted> admit(const Greeting& greeting, const std::optional<CurveKey>& proven,
                          std::string_view at);
-  // The key of the node at an address, from the certificate that came from there. Nothing: refused,
-  // which is noted.
+  // The key in a certificate that was received from an address. Nothing: the certificate is
+  // refused, which is counted.
   std::optional<PublicKey> key_at(const gossip::Certificate& certificate, std::string_view at);
-  // Whether handshakes with this key are refused for now, as its certificate was.
+  // Whether handshakes with this key are refused, for kBarred after its certificate was.
   bool is_barred(const CurveKey& key, Clock::time_point now) const;
-  // Whether a certificate that was admitted is revoked now; notes it if so.
+  // Whether a certificate that was admitted is revoked now, which is counted as a refusal.
   bool is_revoked(const gossip::Certificate& certificate, std::string_view at);
   // The number of the list of revocations, which grows.
   std::uint64_t revocations() const;
 
   // Every reason for which a peer is refused, with the words for people.
   static const std::map<std::string, std::string, std::less<>>& reasons();
-  // Counts one. Empty words: those of the reason.
+  // Counts a refusal of the peer `who`. Empty words: those of the reason.
   void note(std::string_view reason, std::string_view who, std::string words = {});
   // The peer refuses this node for that reason, which the peer names.
   void note_refused_there(std::string_view reason, std::string_view who);
   SecurityStatus status() const;
-  // About those refused within the last half minute.
+  // About the peers refused within kRecent, and a revocation of this node.
   std::vector<std::string> warnings(Clock::time_point now) const;
 
  private:
@@ -73,7 +73,7 @@ class Guard {
   const NodeId self_;
   const std::shared_ptr<gossip::Credentials> credentials_;
   std::string certificate_;
-  std::map<CurveKey, Clock::time_point> barred_;  // until then
+  std::map<CurveKey, Clock::time_point> barred_;  // until when
   std::map<std::string, std::uint64_t> counts_;
   std::deque<RefusedPeer> refused_;
 };

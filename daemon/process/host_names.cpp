@@ -16,7 +16,7 @@ namespace {
 std::string address_text(const addrinfo& item) {
   if (item.ai_family == AF_INET)
     return numeric_text(&reinterpret_cast<const sockaddr_in*>(item.ai_addr)->sin_addr, AF_INET);
-  // A link-local address has a zone, which only getnameinfo writes.
+  // An IPv6 link-local address has a zone, which only getnameinfo() writes.
   char host[NI_MAXHOST] = {};
   const int error =
       ::getnameinfo(item.ai_addr, item.ai_addrlen, host, sizeof(host), nullptr, 0, NI_NUMERICHOST);
@@ -116,7 +116,7 @@ void HostNames::begin(const SeedName& name) {
   }).detach();
 }
 
-// The address that was taken stays as long as the host has it.
+// The address in use stays as long as the host has it.
 void HostNames::take_host(Finding finding, std::vector<Finding>& told) {
   Entry& entry = entry_of(finding.at.at.host);
   entry.is_asked = false;

@@ -1,5 +1,5 @@
-// Host names and the addresses that they stand for. A look-up may wait for a silent name server, so
-// the thread of the messages does none.
+// HostNames: host names and their addresses. A look-up may block on a silent name server, so the
+// I/O thread makes none.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,14 @@
 
 namespace starling::daemon {
 
-// The endpoint with an address for its host. Waits for the name server.
+// The endpoint with an address in place of its host name. Blocks on the name server.
 Result<Endpoint> resolve(const Endpoint& endpoint);
-// With each address of its host, at most kDnsAddressesLimit.
+// The same with each address of its host, at most kDnsAddressesLimit.
 Result<std::vector<Endpoint>> resolve_all(const Endpoint& endpoint);
 
 class HostNames {
  public:
-  // Looks up a name. Called in threads of its own, several at once.
+  // Looks up a name. Called on threads of its own, several at once.
   using LookUp = std::function<Result<std::vector<Endpoint>>(const SeedName&)>;
   // Between look-ups of a host, and of an unknown or unreachable one. Shorter: more load on the
   // name server. Longer: a host that moved is found later.
@@ -35,22 +35,22 @@ class HostNames {
     std::chrono::milliseconds refresh{30'000}, retry{5'000};
   };
   HostNames(LookUp look_up, Periods periods);
-  // Asks the system for host names, and for names in the DNS the servers that `options` name.
+  // Looks up host names with the system, and names in the DNS with the servers of `options`.
   explicit HostNames(const DnsOptions& options = {});
 
-  // With an address for its host; nothing while none is known: then a look-up begins, repeated from
-  // time to time.
+  // The endpoint with an address of its host; nothing while none is known. Begins a look-up, and
+  // another once Periods allow it.
   std::optional<Endpoint> find(const Endpoint& endpoint);
-  // The host was looked up, and has no address; a look-up that goes on may find one.
+  // Whether a look-up of the host found no address; a later one may find one.
   bool is_unknown(const Endpoint& endpoint) const;
-  // The address of find() does not answer. The host is looked up again sooner, and the next of
-  // several addresses is used.
+  // Reports that the address of find() does not answer. The host is looked up again sooner, and the
+  // next of several addresses is used.
   void doubt(const Endpoint& endpoint);
   // Begins to look up a name in the DNS; take_found() gives the answer, once.
   void look_up(const SeedName& name);
 
   struct Finding {
-    SeedName at;                              // as it was asked for
+    SeedName at;                              // as requested
     Result<std::vector<Endpoint>> addresses;  // at least one; of a host the one that find() gives
     std::optional<Endpoint> before = {};      // the former address of a host
   };
@@ -63,11 +63,11 @@ class HostNames {
   using Clock = std::chrono::steady_clock;
   struct Entry {
     std::vector<std::string> addresses = {};
-    std::size_t turn = 0;             // which of them find() gives
-    std::set<std::uint16_t> ports{};  // with which it was asked for
+    std::size_t turn = 0;             // index of the one that find() gives
+    std::set<std::uint16_t> ports{};  // that find() was called with
     bool is_asked = false;            // a look-up is under way
-    Clock::time_point next{};         // of the next one; that of the first: 0
-    Clock::time_point used{};         // when it was asked for last
+    Clock::time_point next{};         // of the next look-up; 0 before the first
+    Clock::time_point used{};         // of the last find()
   };
   // Outlives this object if a look-up does.
   struct Shared {
@@ -80,7 +80,7 @@ class HostNames {
   void begin(const SeedName& name);
   void take_host(Finding finding, std::vector<Finding>& told);
 
-  // Beyond them the one that was asked for longest ago is forgotten.
+  // Beyond it the least recently used name is deleted.
   static constexpr std::size_t kNamesLimit = 4096;
   static constexpr std::size_t kLookupsLimit = 16;  // at once
   static constexpr std::size_t kPortsLimit = 64;    // of one host

@@ -6,7 +6,7 @@
 namespace starling::daemon {
 namespace {
 
-// The most brackets that are open at one place. Of a text that is not JSON, any number.
+// The most brackets open at one place; for a text that is not JSON, any number.
 std::size_t nesting_of(std::string_view text) {
   std::size_t depth = 0, deepest = 0;
   bool is_quoted = false;

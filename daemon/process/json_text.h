@@ -1,5 +1,5 @@
-// parse_json: JSON from outside. Copying a document and writing its text take stack for each level
-// of nesting, so one that is nested deeper than any document of this program is not read.
+// parse_json: reads JSON from outside. Copying a document and writing its text take stack for each
+// level of nesting, so one that is nested deeper than any document of this program is refused.
 #pragma once
 
 #include <cstddef>

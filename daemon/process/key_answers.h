@@ -1,6 +1,6 @@
-// KeyAnswers: answers the question for a node's certificate, by UDP at the number of the node's
-// port. The certificate is no secret; a connection must prove that its key is there. An answer is
-// shorter than its question, so that nobody gains by asking in another's name.
+// KeyAnswers: answers requests for a node's certificate, over UDP at the node's port number. The
+// certificate is no secret; a connection must still prove its key. An answer is no longer than the
+// question, so that a forged sender's address amplifies nothing.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ inline constexpr std::size_t kKeyQuestionBytes = 600;
 
 class KeyAnswers {
  public:
-  // Without the port, which another process may have, nothing is answered, and the log says so.
+  // If another process uses the UDP port, nothing is answered, which is logged.
   KeyAnswers(const Endpoint& at, const std::string& certificate);
-  // Answers some questions; never waits.
+  // Answers at most kBatch questions; never blocks.
   void answer();
-  // Readable where there are questions; below 0: none can come.
+  // Readable if questions wait; below 0: no question can arrive.
   int descriptor() const { return socket_.number(); }
 
  private:

@@ -1,5 +1,5 @@
-// KeyQuestions: asks nodes for their certificates, to know which key the other end of a connection
-// must prove (see key_answers.h). Never waits. Used by the thread of the loop only.
+// KeyQuestions: requests nodes' certificates over UDP, which name the key that the other end of a
+// connection must prove (see key_answers.h). Never blocks. Used by the thread of the loop only.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,15 @@ class KeyQuestions {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Judges certificates; outlives this.
+  // `guard` judges the certificates; it must outlive this.
   explicit KeyQuestions(Guard& guard) : guard_(guard) {}
 
-  // The key of the node that listens at the address; nothing as long as it has not answered. Asks
-  // where it has not been asked lately. REQUIRES an address, not a host name.
+  // The key of the node that listens at the address; nothing until it has answered. Sends the next
+  // question once kAskEvery has passed. REQUIRES an address, not a host name.
   std::optional<PublicKey> find(const Endpoint& at, Clock::time_point now = Clock::now());
-  // Whether it has been asked for kPatience, more than once, and has not answered.
+  // Whether kTriesLeast questions or more, over kPatience, have had no answer.
   bool is_overdue(const Endpoint& at, Clock::time_point now = Clock::now()) const;
-  // Takes the answers that have come.
+  // Reads the answers that have arrived.
   void take(Clock::time_point now = Clock::now());
   // Whether a question has no answer yet.
   bool is_waiting() const;
@@ -44,7 +44,7 @@ class KeyQuestions {
   // Larger: a node that got another key is dialled with the old one for longer.
   static constexpr std::chrono::seconds kKept{10};
   static constexpr std::chrono::milliseconds kAskEvery{250};
-  // Longer: a firewall is told of later. Shorter: so is one packet that was lost.
+  // Longer: a firewall is reported later. Shorter: a lost packet is reported as one.
   static constexpr std::chrono::milliseconds kPatience{1500};
   static constexpr int kTriesLeast = 3;
   static constexpr std::size_t kLimit = 64;

@@ -154,7 +154,7 @@ const Conversation* Lines::hear(const Wire::Arrived& arrived, Clock::time_point 
   return nullptr;
 }
 
-// The first frame of a connection. One that is dialled may have been closed meanwhile.
+// Takes the first frame of a connection. A dialled one may have been closed meanwhile.
 void Lines::meet(const Wire::Arrived& arrived, Clock::time_point now) {
   const Route& route = arrived.route;
   Conversation* connection = conversations_.find(route);
@@ -178,7 +178,7 @@ void Lines::meet(const Wire::Arrived& arrived, Clock::time_point now) {
   greeted(route, *connection, now);
 }
 
-// Says why not, so that people at the other end know.
+// Sends the reason of a refusal, so that the other end can report it.
 bool Lines::admit(const Greeting& greeting, const Wire::Arrived& arrived,
                   Conversation& connection) {
   auto admitted = guard_.admit(greeting, connection.key, conversations_.who(arrived));
@@ -199,7 +199,7 @@ void Lines::greeted(const Route& route, Conversation& connection, Clock::time_po
   if (!route.is_dialled()) say(route, guard_.greeting(connection.plane));
   for (auto& [key, line] : lines_)
     if (route.is_dialled() && line.to.at == connection.at) line.pause = kRedialLeast;
-  if (peer == self_) return;  // a namesake
+  if (peer == self_) return;  // another node of this node's name
   conversations_.close_superseded(connection, closed());
   Line& line = line_of({connection.plane, peer});
   if (!line.via)
@@ -210,17 +210,17 @@ void Lines::greeted(const Route& route, Conversation& connection, Clock::time_po
     conversations_.close_soon(route, now);
 }
 
-// A peer that has dialled twice has lost the earlier connection, as when its NAT has forgotten it;
-// or another process has its name.
+// Dialled by the same end, the newer replaces one that is silent: it was lost, as when a NAT drops
+// it, or another process has the peer's name. Else the one that the lower id has dialled is better.
 bool Lines::is_better(const Route& route, const Route& than, NodeId peer) const {
   if (route.is_dialled() == than.is_dialled()) return conversations_.is_silent(than);
   const auto dialler = [&](const Route& of) { return of.is_dialled() ? self_ : peer; };
   return dialler(route) < dialler(than);
 }
 
-// A message that has begun goes on over its connection, unless that is lost, and what follows does
-// too until all has arrived: over the other connection it would overtake a large vector, which
-// would then count as lost. The end that dialled closes the connection.
+// A message that has begun stays on its connection, unless that is lost, and so do those after it
+// until all are acknowledged: over the other connection one could overtake a large vector, which
+// would then count as lost. The end that dialled closes the old connection.
 void Lines::change(Line& line, const Route& to, Clock::time_point now) {
   line.next = to;
   const Conversation* conversation = conversations_.find(*line.via);
@@ -240,7 +240,7 @@ Conversations::Closed Lines::closed() {
         dropped_ += line.queue.give_up_begun();
         line.via = std::exchange(line.next, std::nullopt);
       }
-      // Nobody answered there; control messages are repeated anyway.
+      // No node answered there; control messages are repeated anyway.
       const bool is_vain = !connection.peer && key.plane == Plane::control &&
                            route.socket == Wire::dialler(key.plane) && line.to.at == connection.at;
       if (is_vain) dropped_ += line.queue.clear();
@@ -271,7 +271,7 @@ void Lines::attend(const Key& key, Clock::time_point now) {
   lines_.erase(found);
 }
 
-// An open connection that serves the line.
+// An open connection for the line.
 std::optional<Lines::Route> Lines::route_of(const Key& key, const Line& line) {
   if (const auto* node = std::get_if<NodeId>(&key.whom))
     return conversations_.with(*node, key.plane);

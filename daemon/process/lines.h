@@ -1,4 +1,4 @@
-// Lines: what waits for each peer on each plane, and the connection that it goes over.
+// Lines: for each plane and peer, or address, the queue of messages and the connection in use.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class Lines {
   using Target = Transport::Target;
   using Plane = gossip::Plane;
 
-  // `wire` and `guard` outlive this. `self`: this node.
+  // `wire` and `guard` must outlive this. `self`: this node.
   Lines(Wire& wire, Guard& guard, NodeId self, Conversations::Limits limits)
       : wire_(wire), guard_(guard), self_(self), conversations_(wire, guard, limits) {}
 
@@ -42,17 +42,17 @@ class Lines {
   bool answer(NodeId to, gossip::Frames frames);
   void hang_up(const Target& from, Plane plane);
 
-  // Takes events, greets, dials, and sends what it can.
+  // Processes the events of the wire, then dials and sends what it can.
   void follow(Clock::time_point now);
-  // A frame came out of a socket. Returns its connection, whose peer is known, if the frame is for
-  // the node: greetings, and frames before one, are not (null).
+  // Takes a received frame. Returns its connection, whose peer is known, if the frame is for the
+  // node; null for a greeting or a frame before one.
   const Conversation* hear(const Wire::Arrived& arrived, Clock::time_point now);
   // See Conversations.
   void all_read(Wire::Socket socket) { conversations_.all_read(socket); }
   std::size_t look(Clock::time_point now);
 
   bool has_queued() const { return !busy_.empty(); }
-  // When to call follow() next, though nothing has come.
+  // When to call follow() next even if nothing arrives.
   Clock::time_point deadline(Clock::time_point now) const;
   std::uint64_t dropped() const { return dropped_; }
   std::size_t in_use() const;
@@ -68,14 +68,14 @@ class Lines {
     explicit Line(Plane plane) : queue(plane) {}
 
     Address to = {};
-    std::optional<Route> via = {};   // on which the peer has greeted
-    std::optional<Route> next = {};  // a better one, for the next message
+    std::optional<Route> via = {};   // in use; the peer has greeted on it
+    std::optional<Route> next = {};  // a better one, to be used once nothing is under way
     Outgoing queue;
     Clock::time_point next_dial{};
     std::chrono::milliseconds pause = kRedialLeast;
   };
   static constexpr std::chrono::milliseconds kRedialLeast{100}, kRedialMost{3000};
-  // ZeroMQ tells of room in a full queue once, and a look at something else may take the news.
+  // ZeroMQ reports room in a full queue only once, and another query may consume the report.
   static constexpr std::chrono::milliseconds kRetry{20};
 
   static constexpr std::array kPlanes{Plane::control, Plane::bulk};
@@ -86,8 +86,8 @@ class Lines {
   void forget(NodeId node);
   void move(Line& line, const Address& to);
   void hang_up(const Key& node);
-  // The control connection was cut: an idle one for bulk is closed, and dialled again, since the
-  // peer may be unable to.
+  // After a cut of the control connection: closes the bulk connection if it is idle, and dials
+  // again, since the peer may be unable to dial.
   void renew_bulk(NodeId peer, Clock::time_point now);
   void attend(const Key& key, Clock::time_point now);
   std::optional<Route> route_of(const Key& key, const Line& line);
@@ -98,7 +98,7 @@ class Lines {
   void greeted(const Route& route, Conversation& connection, Clock::time_point now);
   void meet(const Wire::Arrived& arrived, Clock::time_point now);
   bool admit(const Greeting& greeting, const Wire::Arrived& arrived, Conversation& connection);
-  // Whether the connection is to be used in place of another one with the same peer.
+  // Whether to use the connection in place of another one with the same peer.
   bool is_better(const Route& route, const Route& than, NodeId peer) const;
   Conversations::Closed closed();
 
@@ -106,7 +106,7 @@ class Lines {
   Guard& guard_;
   const NodeId self_;
   Conversations conversations_;
-  std::map<NodeId, Address> reached_;  // their lines are kept although nothing goes over them
+  std::map<NodeId, Address> reached_;  // by reach(); their lines are kept even if unused
   std::map<Key, Line> lines_;
   std::set<Key> busy_;  // lines whose queue is not empty; those of control first
   std::uint64_t dropped_ = 0;

@@ -32,7 +32,7 @@ void dial_with(zmq::socket_t& socket, const KeyPair& own, const CurveKey& server
   set_key(socket, ZMQ_CURVE_SERVERKEY, server.bytes);
 }
 
-// Whether a connection opens; nothing: neither that nor its end came. `turn` is called meanwhile.
+// Whether a connection opens; nothing: undecided in time. Calls `turn` while it waits.
 std::optional<bool> opens(const std::string& address,
                           const std::function<void(zmq::socket_t&)>& prepare,
                           const std::function<void()>& turn) {

@@ -1,5 +1,5 @@
-// lock_test: whether the ZeroMQ of this machine keeps strangers out. Versions of it differ in what
-// they let in by default.
+// lock_test: tests that this machine's ZeroMQ rejects connections without a valid key. Its versions
+// differ in what they admit by default.
 #pragma once
 
 #include "base/result.h"
@@ -7,10 +7,10 @@
 
 namespace starling::daemon {
 
-// Listens on loopback as a node does, and dials this: without a key, with a name and a password,
-// with another key than the node's, and rightly while the ZapHandler bars the key. All must fail;
-// when the handler admits the key, the connection must open. Takes some milliseconds. The error
-// says which did not.
+// Listens on loopback as a node does, and dials itself: without a key, with a name and a password,
+// with another server key, and correctly while the ZapHandler bars the key. All four must fail;
+// once the handler admits the key, a connection must open. Takes some milliseconds. The error names
+// the case that went wrong.
 Result<void> test_locks(const gossip::Credentials& credentials);
 
 }  // namespace starling::daemon

@@ -12,11 +12,11 @@ namespace starling::daemon {
 namespace {
 
 constexpr Duration kLongestSleep = std::chrono::milliseconds(500);
-// Between two looks for warnings. Longer: they are in the log later.
+// Interval of checks for warnings. Longer: they are in the log later.
 constexpr Duration kWarnEvery = std::chrono::milliseconds(250);
-constexpr Duration kLookEvery = std::chrono::milliseconds(20);  // at changes without a wake-up
+constexpr Duration kLookEvery = std::chrono::milliseconds(20);  // for changes without a wake-up
 
-// That are in no log yet.
+// Warnings about the trainer that are in no log yet.
 std::vector<std::string> new_warnings_of(const TrainerStatus& trainer) {
   std::vector<std::string> warnings = trainer.notes;
   if (trainer.state == TrainerStatus::State::stalled)
@@ -25,10 +25,10 @@ std::vector<std::string> new_warnings_of(const TrainerStatus& trainer) {
   return warnings;
 }
 
-// That the trainer's own threads have logged.
+// Warnings that the trainer's own threads have logged.
 std::vector<std::string> logged_warnings_of(const TrainerStatus& trainer) {
   if (!trainer.pause.empty()) return {trainer.pause};
-  // How a command ended is told next.
+  // How a command ended is reported next.
   const bool is_told = trainer.is_done || (trainer.has_command && trainer.reason == kProcessEnded);
   if (trainer.state != TrainerStatus::State::lost || is_told) return {};
   return {fmt::format("the trainer (process {}) is gone: {}; the node rests until {}",
@@ -136,7 +136,7 @@ void Loop::tell(const gossip::Event& event) {
   log::warning("{}", event.text);
 }
 
-// Of this process, besides those of the node.
+// Warnings of this process, besides those of the node.
 std::vector<std::string> Loop::own_warnings() const {
   std::vector<std::string> warnings = options_.warnings();
   if (options_.trainer)

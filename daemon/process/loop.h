@@ -1,5 +1,6 @@
-// Loop: the I/O thread of a daemon. It owns the node, the sockets and the timers: wait, step,
-// perform what the node asks for, and pin the status to the board.
+// Loop: the I/O thread of a daemon, the only user of the node and the sockets. Each turn waits,
+// steps the node, performs the outputs of the node, and publishes the status on the board if
+// requested.
 #pragma once
 
 #include <array>
@@ -27,32 +28,31 @@ namespace starling::daemon {
 
 struct LoopOptions {
   Identity identity = {};
-  // Warnings beside those of the node, shown as long as they are given. Called often. Those of the
-  // first call are in the log already.
+  // Returns warnings beside those of the node, shown for as long as it returns them. Called often.
+  // Those of the first call are in the log already.
   std::function<std::vector<std::string>()> warnings = [] { return std::vector<std::string>(); };
   // The status of the user's own trainer; null: the model is the program's.
   std::function<TrainerStatus()> trainer = {};
-  // Cuts the steps under way short, which do not count; null: they are taken.
+  // Ends the local steps under way, which then do not count; null: they are completed.
   std::function<void()> end_steps = {};
-  // Is told about every turn of the loop; null: none.
+  // Is notified of every turn of the loop; null: none.
   ServiceNotice* service = nullptr;
-  // Keeps a list of revocations on the disk; null: it is not kept.
+  // Saves a list of revocations on the disk; null: it is not saved.
   std::function<void(const gossip::Revocations&)> keep_revocations = {};
   // For the node's checkpoints; null: it keeps none.
   CheckpointDisk* disk = nullptr;
   HostNames names = HostNames();
-  std::vector<SeedName> seeds = {};  // that have their keys with them
+  std::vector<SeedName> seeds = {};  // whose keys Peers is to know
 };
 
 class Loop {
  public:
-  // The other arguments outlive the loop, as do the options' pointees.
+  // All that the arguments and options refer to must outlive the loop.
   Loop(LoopOptions options, gossip::Node& node, ZmqTransport& transport, TrainingThread& training,
        Board& board);
 
-  // Runs until the node has left: by a command, after stop() once its goodbyes are sent, or, with
-  // `stays` false, once the run is over and no other node needs this one. Returns why it had to
-  // end; empty: it left.
+  // Runs until the node has left: by a command, by stop(), or, with `stays` false, once the run is
+  // over and no other node needs this one. Returns the error that ended it; empty: it left.
   std::string run(bool stays);
   // Asks for a graceful leave. Any thread.
   void stop() {
@@ -80,7 +80,7 @@ class Loop {
   void publish();
   std::vector<std::string> own_warnings() const;
   void say_warnings();
-  // What ends a wait.
+  // The descriptors that end a wait.
   std::array<int, 4> wakes() const;
   void take_all();
   void tell_service();
@@ -102,9 +102,9 @@ class Loop {
   Wake wake_;
   Peers peers_;
   Notices notices_;
-  Time next_look_{};  // for warnings
+  Time next_look_{};  // when to check for warnings
   std::atomic<bool> stop_asked_ = false;
-  std::optional<std::string> stopped_;  // set once the node has left: why it had to, or empty
+  std::optional<std::string> stopped_;  // set once the node has left: the error, or empty
   bool may_end_ = false;
 };
 

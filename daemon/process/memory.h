@@ -1,12 +1,12 @@
-// Settings of the memory allocator.
+// memory: settings of the memory allocator.
 #pragma once
 
 #include <malloc.h>
 
 namespace starling::daemon {
 
-// Chunks of parameters come and go every round: malloc must keep them, because fresh pages cost
-// more than the copy.
+// Chunks of parameters are allocated and freed every round: malloc must keep them, because fresh
+// pages cost more than the copy.
 inline void keep_large_blocks() {
 #ifdef __GLIBC__
   ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
@@ -21,8 +21,8 @@ inline void give_back() {
 #endif
 }
 
-// The threads of a node hand blocks to each other, which would otherwise pile up in the arena of
-// each. Threads that each simulate a world of their own are better off without.
+// Makes all threads allocate from one arena. Threads of a node free each other's blocks, which
+// would pile up in an arena of each. Not for threads that simulate separate worlds: it slows them.
 inline void use_one_arena() {
 #ifdef __GLIBC__
   ::mallopt(M_ARENA_MAX, 1);

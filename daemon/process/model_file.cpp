@@ -23,7 +23,7 @@ using nlohmann::json;
 using ordered = nlohmann::ordered_json;
 
 constexpr std::string_view kKey = "starling";
-// Kinds and sources as the settings name them, the first N of the enumeration.
+// The names of the first N values of an enumeration, as in the settings.
 template <class E, std::size_t N>
 std::array<std::string_view, N> names() {
   std::array<std::string_view, N> names;
@@ -64,8 +64,7 @@ ordered column_json(const ColumnSurvey& column, unsigned hash_bits) {
   return entry;
 }
 
-// The sizes from inputs to outputs, or, of a network on images, the layers as model.layers has
-// them.
+// The sizes from inputs to outputs; for a network on images the layers as in model.layers.
 ordered layers_json(const models::NetworkShape& shape) {
   if (shape.is_dense()) return models::dense_sizes(shape);
   ordered layers = json::array();
@@ -179,7 +178,7 @@ class Taker {
   bool sound_ = true;
 };
 
-// Models of before do not say how the cells are written.
+// Models of earlier versions do not state how the cells are written.
 ColumnForm take_form(Taker& taker, const json& entry, Content content, bool decimal_comma) {
   if (!entry.is_object() || !entry.contains("cells"))
     return models::plain_form(content, decimal_comma);
@@ -195,7 +194,7 @@ ColumnForm take_form(Taker& taker, const json& entry, Content content, bool deci
   return form.kind ? form : models::plain_form(content, decimal_comma);
 }
 
-// Models of before have no rows by class.
+// Models of earlier versions have no rows by class.
 void take_classes(Taker& taker, const json& target, models::Survey& table) {
   table.classes = taker.ascending(target["classes"]);
   if (!target.contains("rows")) return;
@@ -218,7 +217,7 @@ models::Survey take_table(Taker& taker, const json& document) {
   table.rows = static_cast<double>(taker.whole(taker.at("rows"), models::kRowsMergedLimit));
   table.hash_bits =
       static_cast<unsigned>(taker.whole(taker.at("hash_bits"), models::kHashBitsLimit));
-  // Models of before have none of these.
+  // Models of earlier versions have none of these.
   table.decimal_comma = document.value("decimal_comma", json()) == json(true);
   if (document.contains("missing")) table.missing = taker.ascending(document["missing"]);
   table.missing_cells = models::default_missing_words();

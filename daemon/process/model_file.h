@@ -13,7 +13,7 @@
 
 namespace starling::daemon {
 
-// What to type in Python for the model of a trainer of the user's own.
+// What to type in Python to use the model of the user's own trainer.
 inline constexpr std::string_view kHowToLoad =
     "in Python starling.load(FILE, model) puts them into a module of PyTorch, and "
     "starling.load(FILE) gives arrays by name";
@@ -26,7 +26,7 @@ std::string write_model(const models::ModelCard& card, std::span<const double> p
                         models::Precision precision,
                         const std::map<std::string, std::string>& origin);
 
-// From outside: the error says what is wrong.
+// These read outside data: the error says what is wrong.
 Result<models::TrainedModel> parse_model(std::string_view bytes);
 Result<models::TrainedModel> read_model(const std::string& path);
 

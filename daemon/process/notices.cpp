@@ -6,8 +6,7 @@
 
 namespace starling::daemon {
 
-// A word that is a number was measured or counted. A number within a word is part of a name or an
-// address.
+// A word that is a number was measured or counted; one within a word is part of a name or address.
 std::string without_measures(std::string_view text) {
   std::string kept;
   for (const std::string& word : split(text, ' ')) {

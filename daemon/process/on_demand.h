@@ -1,4 +1,4 @@
-// OnDemand: a costly value that one thread makes only when others ask for it. Every member function
+// OnDemand: a costly value that one thread makes only when others request it. Every member function
 // may be called from any thread.
 #pragma once
 
@@ -68,12 +68,12 @@ class OnDemand {
   // How old a value may be.
   struct Ages {
     Clock::duration fresh;
-    // For requests that come more often than once in `fresh`: without another being made, and while
-    // the maker makes one at its next turn, for which it is not woken.
+    // For requests less than `fresh` apart. Up to the age `often` no new value is made; up to
+    // `usable` the maker makes one at its next turn, without being woken.
     Clock::duration often, usable;
   };
-  // Asks for the last value, if it is not too old; else wakes the maker, whose next one comes
-  // within `patience`. Without a maker it uses the last one.
+  // Gives the last value if it is not too old; else wakes the maker and waits up to `patience` for
+  // the next one. Without `wake` there is no maker, and it gives the last value.
   Asked ask(const std::function<void()>& wake, Ages ages, Clock::duration patience) {
     std::unique_lock lock(mutex_);
     const Clock::time_point now = Clock::now();

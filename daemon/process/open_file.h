@@ -10,7 +10,7 @@ namespace starling::daemon {
 
 class OpenFile {
  public:
-  // Takes the descriptor; below 0: none.
+  // Takes over the descriptor; below 0: none.
   explicit OpenFile(int number = -1) : number_(number) {}
   OpenFile(OpenFile&& other) noexcept : number_(other.release()) {}
   OpenFile& operator=(OpenFile&& other) noexcept {

@@ -1,4 +1,4 @@
-// other_processes: what the system says of processes that are not this one.
+// other_processes: what the system reports of other processes.
 #pragma once
 
 #include <sys/types.h>
@@ -16,11 +16,11 @@ struct OtherProcess {
   char state = '?';       // as ps shows it: R runs, S sleeps, D waits for a device
 };
 
-// The processes of a group that have not ended. One whose end nobody has taken note of (Z) has.
+// The processes of a group that have not ended. A zombie (Z) has ended.
 std::vector<OtherProcess> living_members(pid_t group);
 
-// What a process of this user had in its environment when its program began; nothing if it had none
-// of that name, or does not let itself be looked at.
+// The value of a variable in the environment that a process of this user was started with; nothing
+// if it has none of that name, or cannot be read.
 std::optional<std::string> variable_of(pid_t process, std::string_view name);
 
 }  // namespace starling::daemon

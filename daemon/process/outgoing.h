@@ -1,5 +1,5 @@
-// Outgoing: the messages of one plane that wait for one peer. Control messages are few and repeat
-// themselves; of vectors a newer one replaces one that has not begun.
+// Outgoing: the queue of messages of one plane to one peer. If it is full, a control message is
+// dropped, since gossip repeats it, and a vector replaces the last message, which has not begun.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@ class Outgoing {
  public:
   explicit Outgoing(gossip::Plane plane) : plane_(plane) {}
 
-  // Returns how many messages were dropped for it: a newer one, or itself.
+  // Returns how many messages were dropped: the last of a full queue, or this one.
   std::size_t push(gossip::Frames frames) {
     const bool is_full = queue_.size() >= limit();
     if (is_full && (plane_ == gossip::Plane::control || !frames.has_payload()))
       return 1;                      // is repeated; must not displace a vector
-    if (is_full) queue_.pop_back();  // older than what comes; the front, begun, stays
+    if (is_full) queue_.pop_back();  // the front, which may have begun, stays
     queue_.push_back({std::move(frames), {}, false, false});
     return is_full ? 1 : 0;
   }
   bool empty() const { return queue_.empty(); }
-  // Gives each frame of the front message in turn to `send`(frame, sent_header), until that returns
-  // false. Returns whether the message was sent whole. REQUIRES !empty().
+  // Passes each frame of the front message to `send`(frame, sent_header) until that returns false.
+  // Returns whether the message was sent whole. REQUIRES !empty().
   template <class Send>
   bool send_front(Send send) {
     Item& front = queue_.front();
@@ -50,8 +50,8 @@ class Outgoing {
   }
   // Whether the next frame belongs to a message that has begun.
   bool is_within() const { return !queue_.empty() && queue_.front().begun; }
-  // The connection has broken: what was sent of the front message may be lost; the other end asks
-  // for it from there on. Returns how many messages were dropped.
+  // After the connection broke: drops the front message if it has begun; the other end requests
+  // what it lacks. Returns how many messages were dropped.
   std::size_t give_up_begun() {
     if (!is_within()) return 0;
     queue_.pop_front();

@@ -15,7 +15,7 @@
 namespace starling::daemon {
 namespace {
 
-constexpr int kLookEvery_ms = 50;  // whether the thread must end
+constexpr int kLookEvery_ms = 50;  // interval of checks whether the thread must end
 
 void write_to_own(std::string_view bytes) {
   while (!bytes.empty()) {
@@ -69,7 +69,7 @@ Result<void> Overheard::open() {
   return {};
 }
 
-// One thread at a time, so that lines stay in order.
+// Under the mutex, so that lines stay in order.
 void Overheard::pass_on() {
   const std::lock_guard lock(mutex_);
   char bytes[4096];

@@ -1,5 +1,5 @@
-// Overheard: what a child writes to its standard error, passed on to that of this process, with the
-// last line kept.
+// Overheard: passes on what a child writes to its standard error to that of this process, and keeps
+// the last line.
 #pragma once
 
 #include <mutex>
@@ -33,11 +33,11 @@ class Overheard {
   Overheard() = default;
   Overheard(const Overheard&) = delete;
 
-  // REQUIRES that it has not been called. Until then nothing is heard.
+  // Makes the pipe that the child writes to. REQUIRES that it is called once.
   Result<void> open();
-  // What a child writes there is heard; -1 before open().
+  // The child's end of the pipe; -1 before open().
   int descriptor() const { return writes_.number(); }
-  // The last line since the last call, of all that was written before this one. Any thread.
+  // The last line written since the last call. Any thread.
   std::string take_last_line();
 
  private:

@@ -15,7 +15,7 @@
 namespace starling::daemon {
 namespace {
 
-// Empty: an address of another family, or a link-local one.
+// The text of an address; empty for another family, or a link-local address.
 std::string text_of(const sockaddr* address) {
   if (!address) return {};
   if (address->sa_family == AF_INET)

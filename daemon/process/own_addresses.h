@@ -1,4 +1,4 @@
-// The addresses of this machine, by interface, and which of them leads to another machine.
+// own_addresses: the addresses of this machine, and which one it uses towards another machine.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ struct OwnAddress {
   bool operator==(const OwnAddress&) const = default;
 };
 
-// Of interfaces that are up, loopback among them, first those of IPv4; without link-local ones,
-// which say nothing without their interface.
+// The addresses of interfaces that are up, loopback among them, IPv4 first; without link-local
+// ones, which mean nothing without their interface.
 std::vector<OwnAddress> own_addresses();
 // The addresses only, for an error about another one.
 std::vector<std::string> own_address_texts();
 
-// The address from which this machine would send there; nothing if there is no way, or if the host
+// The address from which this machine would send to `to`; nothing if there is no route, or the host
 // is a name. Sends nothing.
 std::optional<std::string> source_address(const Endpoint& to);
 

@@ -10,7 +10,7 @@
 namespace starling::daemon {
 namespace {
 
-// Longer: a node that is killed forgets the peers of its last moments.
+// Longer: a node that is killed loses the peers of its last moments.
 constexpr std::chrono::milliseconds kWakeEvery{200};
 
 }  // namespace

@@ -1,5 +1,5 @@
 // PeerKeeper: saves the addresses of the node's peers, in a thread of its own, so that no disk
-// delays the loop. It looks at the board several times a second and writes only changes.
+// delays the loop. It reads the board several times a second and writes only changes.
 #pragma once
 
 #include <condition_variable>
@@ -13,14 +13,13 @@
 
 namespace starling::daemon {
 
-// The live members, by name; then those kept before, which may come back, except members that left.
+// The live members, then those kept before, which may return, except members that left.
 std::vector<Endpoint> peers_to_keep(std::span<const gossip::MemberStatus> members,
                                     std::span<const Endpoint> kept);
 
 class PeerKeeper {
  public:
-  // `board` outlives it.
-  // At its end it looks once more.
+  // `board` must outlive it. The destructor saves once more.
   PeerKeeper(DiskState state, Board& board);
 
  private:
@@ -29,7 +28,7 @@ class PeerKeeper {
 
   DiskState state_;
   Board& board_;
-  bool failed_ = false;  // and logged it
+  bool failed_ = false;  // the last save, which was logged
   std::mutex mutex_;
   std::condition_variable_any woken_;
   std::jthread thread_;  // last: it uses everything above

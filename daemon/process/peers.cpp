@@ -9,7 +9,7 @@ namespace {
 
 using gossip::Plane;
 
-// Sending, which begins now; nothing for a message without a vector.
+// The span of a sending that begins now; nothing for a message without a vector.
 std::optional<TraceSpan> vector_span(const gossip::Send& send, const std::string& name) {
   const auto* round = std::get_if<gossip::Round>(&send.message.body);
   const std::size_t bytes = send.message.payload.size() - send.from;
@@ -21,7 +21,7 @@ std::optional<TraceSpan> vector_span(const gossip::Send& send, const std::string
                    .bytes = bytes};
 }
 
-// The answer comes on the bulk plane, and the peer may be unable to dial.
+// Whether the answer comes on the bulk plane; the peer may be unable to dial.
 bool invites_vectors(const gossip::Body& body) {
   return std::holds_alternative<gossip::Hello>(body) ||
          std::holds_alternative<gossip::SnapshotRequest>(body);
@@ -49,7 +49,7 @@ void Peers::know(const SeedName& seed) {
 
 std::optional<Transport::Address> Peers::address_of(const gossip::Contact& contact) {
   const Endpoint& place = contact.control;
-  if (place.port == 0) return Transport::Address{place};  // nobody can dial the node
+  if (place.port == 0) return Transport::Address{place};  // the node cannot be dialled
   const auto at = names_.find(place);
   if (!at) return std::nullopt;
   if (!guard_.key()) return Transport::Address{*at};
@@ -57,13 +57,13 @@ std::optional<Transport::Address> Peers::address_of(const gossip::Contact& conta
   return key ? std::optional(Transport::Address{*at, curve_key(*key)}) : std::nullopt;
 }
 
-// A seed led to a node whose own name for itself means nothing here.
+// A node found by a seed may announce a host name that this machine cannot resolve.
 std::optional<Transport::Address> Peers::way_to(NodeId node, const gossip::Contact& contact) {
   const auto at = address_of(contact);
   return at || is_numeric(contact.control) ? at : transport_.dialled(node);
 }
 
-// The node itself tells it where nobody else has.
+// Asks the node itself if no other source has its key.
 std::optional<PublicKey> Peers::key_of(const gossip::Contact& contact) {
   if (contact.key) return contact.key;
   const auto known = named_keys_.find(to_string(contact.control));
@@ -75,7 +75,7 @@ std::optional<PublicKey> Peers::key_of(const gossip::Contact& contact) {
   return key;
 }
 
-// The node may have a connection to this one although its address is not known.
+// Sends even if the address is unknown: the node may have dialled this one.
 void Peers::act(gossip::Send& send) {
   const gossip::Contact* contact = find(send.to);
   if (!contact) return;

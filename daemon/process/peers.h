@@ -1,5 +1,5 @@
-// Peers: performs what a node asks for towards other nodes. The node names a node, or the address
-// of a stranger; Peers knows the addresses of the nodes and what their host names stand for. Used
+// Peers: performs the outputs of the node that concern other nodes. An output names a node, or the
+// address of an unknown one; Peers keeps the addresses of nodes and resolves their host names. Used
 // by the thread of the loop only.
 #pragma once
 
@@ -21,11 +21,11 @@ namespace starling::daemon {
 
 class Peers {
  public:
-  // All outlive this. `trace` gets the times at which vectors are handed to the transport.
+  // All must outlive this. `trace` gets the times at which vectors are passed to the transport.
   Peers(Transport& transport, Guard& guard, HostNames& names, TraceLog& trace)
       : transport_(transport), guard_(guard), names_(names), trace_(trace), questions_(guard) {}
 
-  // The member at the address, which a person has named, has this key.
+  // Sets the key of the member at an address that a person has configured.
   void know(const SeedName& seed);
 
   void act(gossip::Reach& reach);
@@ -35,18 +35,18 @@ class Peers {
   void act(gossip::Abandon& abandon);
   void act(gossip::ConnectProbe& probe);
 
-  // Whether a ConnectProbe has no result yet, or a node has not told its key yet.
+  // Whether a ConnectProbe or a question for a key has no result, or a result is not taken.
   bool is_waiting() const {
     return prober_.is_waiting() || questions_.is_waiting() || !nowhere_.empty();
   }
-  // The results of probes since the last call.
+  // Passes the results since the last call to `take`.
   void take_findings(const std::function<void(gossip::Input)>& take);
 
  private:
   const gossip::Contact* find(NodeId node) const;
-  // Where to dial; nothing as long as the host name has no address or the node no key.
+  // Where to dial; nothing while the host name has no address or the node's key is unknown.
   std::optional<Transport::Address> address_of(const gossip::Contact& contact);
-  // The same, or where the node was dialled while its host name has no address.
+  // The same; if the host name has no address, where the node was dialled.
   std::optional<Transport::Address> way_to(NodeId node, const gossip::Contact& contact);
   std::optional<PublicKey> key_of(const gossip::Contact& contact);
 
@@ -57,8 +57,8 @@ class Peers {
   gossip::Cutter cutter_;
   ConnectProber prober_;
   KeyQuestions questions_;
-  std::vector<gossip::KeyAsked> asked_;  // that the node has not been told of
-  std::vector<Endpoint> nowhere_;        // nor that these names of members have no address
+  std::vector<gossip::KeyAsked> asked_;  // answers not reported to the node yet
+  std::vector<Endpoint> nowhere_;        // names without an address, not reported to it yet
   std::map<NodeId, gossip::Contact> contacts_;
   std::map<std::string, PublicKey> named_keys_;  // of seeds, by HOST:PORT
 };

@@ -28,7 +28,7 @@ int remaining_ms(Clock::time_point until) {
 
 // ---- names
 
-// The address of each, or what is wrong with its name.
+// The address of each endpoint, or what is wrong with its host name.
 class LookUp {
  public:
   LookUp(std::span<const Endpoint> endpoints, milliseconds patience) {
@@ -66,7 +66,7 @@ struct Attempt {
   std::optional<PortState> state = {};  // once it is decided
 };
 
-// The first bytes of the protocol, of which eight are a length that is not looked at.
+// The first bytes of ZMTP; the eight in the middle are a length that is ignored.
 constexpr std::size_t kGreetingBytes = 10;
 constexpr char kGreetingBegin = '\xff', kGreetingEnd = '\x7f';
 
@@ -111,7 +111,7 @@ void hear(Attempt& attempt) {
     attempt.state = state_of_words(attempt.heard);
 }
 
-// One look at those that are not decided; false when all are.
+// Polls the undecided attempts once; false if all are decided.
 bool look_at(std::vector<Attempt>& attempts, Awaited awaited, int timeout_ms) {
   std::vector<pollfd> items;
   std::vector<Attempt*> open;

@@ -14,7 +14,7 @@
 namespace starling::daemon {
 namespace {
 
-// Gives a file a name that is free. Some file systems know only one of the two ways.
+// Renames a file to a name that must be free. Some file systems support only one of the two calls.
 bool give_name(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
@@ -41,7 +41,7 @@ Result<void> check_mode(const std::string& path, mode_t mode) {
       mode & 07777, path);
 }
 
-// `check` is given the mode.
+// Reads the file if `check`(its mode) succeeds.
 template <class Check>
 Result<Secret> read_secret(const std::string& path, std::size_t limit, const Check& check) {
   const OpenFile file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));

@@ -11,17 +11,17 @@
 
 namespace starling::daemon {
 
-// Makes a file of mode 0600, whole or not at all; it is on the disk when this returns. A file of
-// that name is an error and stays as it is.
+// Creates a file of mode 0600, whole or not at all; it is on the disk when this returns. An
+// existing file is an error and stays as it is.
 Result<void> write_private_file(const std::string& path, std::span<const std::byte> bytes);
 
 // Refuses a file that others than its owner may read, write or execute; the error names the command
-// that mends it.
+// that corrects it.
 Result<void> check_private(const std::string& path);
 
-// An ordinary file of at most `limit` bytes, refused as by check_private().
+// Reads an ordinary file of at most `limit` bytes, refused as by check_private().
 Result<Secret> read_private_file(const std::string& path, std::size_t limit);
-// The same, also where others can read the file. "-" is standard input.
+// The same, even if others can read the file. "-" is standard input.
 Result<Secret> read_as_secret(const std::string& path, std::size_t limit);
 
 }  // namespace starling::daemon

@@ -1,5 +1,5 @@
-// A thread that no signal interrupts: signals belong to the main thread, and a new thread inherits
-// the mask of its maker. Its destructor asks it to stop, and joins it.
+// quiet_thread: a thread that no signal interrupts: it is created with all signals blocked. Its
+// destructor requests it to stop, and joins it.
 #pragma once
 
 #include <csignal>

@@ -53,7 +53,7 @@ std::optional<std::vector<std::size_t>> sizes_of(const json& list) {
   return sizes;
 }
 
-// The product of the extents; beyond the limit 0.
+// The product of the extents; 0 if it exceeds the limit.
 std::size_t numbers_in(const std::vector<std::size_t>& extents, std::size_t limit) {
   if (std::ranges::find(extents, std::size_t{0}) != extents.end()) return 0;
   std::size_t count = 1;
@@ -64,7 +64,7 @@ std::size_t numbers_in(const std::vector<std::size_t>& extents, std::size_t limi
   return count;
 }
 
-// Offsets in the header count from the end of the header on.
+// Offsets in the header count from its end.
 Result<PlacedTensor> read_place(const std::string& name, const json& entry, std::size_t first,
                                 std::size_t file_bytes) {
   if (!entry.is_object()) return fail("the entry {} of the header is no object", name);
@@ -82,8 +82,8 @@ Result<PlacedTensor> read_place(const std::string& name, const json& entry, std:
   return PlacedTensor{name, type.get<std::string>(), *extents, end - begin, first + begin};
 }
 
-// Each byte from `first` to `end` belongs to one tensor. What two own, or nobody, other readers
-// take in another way.
+// Checks that each byte from `first` to `end` belongs to exactly one tensor: other readers differ
+// in how they treat bytes of two or of none.
 Result<void> check_cover(const std::vector<PlacedTensor>& tensors, std::size_t first,
                          std::size_t end) {
   std::vector<const PlacedTensor*> by_place;
@@ -105,14 +105,14 @@ Result<void> check_cover(const std::vector<PlacedTensor>& tensors, std::size_t f
   return {};
 }
 
-// A name that the header has twice, of which a JSON object keeps the last; nothing: there is none.
+// A name that the header has twice: a JSON object would keep the last. Nothing: there is none.
 std::optional<std::string> repeated_name(std::string_view header) {
   std::set<std::string> names;
   std::optional<std::string> repeated;
   const auto see = [&](int depth, json::parse_event_t event, json& value) {
     if (depth == 1 && event == json::parse_event_t::key)
       if (const auto name = value.get<std::string>(); !names.insert(name).second) repeated = name;
-    return depth <= 1;  // what lies deeper is not kept
+    return depth <= 1;  // deeper values are not kept
   };
   [[maybe_unused]] const json parsed = json::parse(header, see, false);
   return repeated;

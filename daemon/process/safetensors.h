@@ -1,4 +1,4 @@
-// The safetensors format: the length of a header as 8 bytes, little end first, the header in JSON,
+// The safetensors format: the length of a header as 8 bytes, little-endian, the header in JSON,
 // then the numbers. Readable by PyTorch, JAX, NumPy and others with the library of that name.
 #pragma once
 
@@ -47,7 +47,7 @@ struct Safetensors {
 
 // Of a file whose tensors may be of any type.
 Result<std::map<std::string, std::string>> read_safetensors_metadata(std::string_view bytes);
-// From outside: the error says what is wrong.
+// Reads a file, which is outside data: the error says what is wrong.
 Result<Safetensors> read_safetensors(std::string_view bytes);
 
 }  // namespace starling::daemon

@@ -1,4 +1,4 @@
-// SecurityStatus: what a node proves itself with, and whom it refused lately, for people.
+// SecurityStatus: the certificate of a node, and the peers it refused lately, for people.
 #pragma once
 
 #include <chrono>
@@ -27,9 +27,9 @@ inline std::string sentence(const RefusedPeer& peer) {
 
 struct SecurityStatus {
   std::optional<gossip::Certificate> certificate = {};  // of this node; nothing: without keys
-  std::uint64_t revocations = 0;                        // the number of the list that it knows
+  std::uint64_t revocations = 0;                        // the number of its list; 0: none
   std::map<std::string, std::uint64_t> refused = {};    // by reason
-  std::vector<RefusedPeer> peers = {};                  // those refused last come last
+  std::vector<RefusedPeer> peers = {};                  // the one refused last is last
 };
 
 }  // namespace starling::daemon

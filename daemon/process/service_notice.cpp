@@ -20,7 +20,7 @@ void tell_service(const std::string& text) {
   (void)::sd_notify(0, text.c_str());
 }
 
-// A line end would begin another word to the supervisor.
+// A line end would begin another assignment to the supervisor.
 std::string status_word(const std::string& text) {
   return "STATUS=" + printable(text);
 }

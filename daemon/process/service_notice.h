@@ -1,6 +1,6 @@
 // ServiceNotice: notifies the supervisor of the process, such as systemd, that the node is ready,
-// what it does, that its loop runs, and that it stops. The environment names it in NOTIFY_SOCKET
-// (sd_notify(3)); without it nothing is sent. One thread.
+// what it does, that its loop runs, and that it stops. The variable NOTIFY_SOCKET (sd_notify(3))
+// names the supervisor's socket; without it nothing is sent. One thread.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ class ServiceNotice {
 
   // Reports what the process does before its loop runs.
   void prepares(const std::string& what);
-  // The loop has turned once more. The first turn reports that the node is ready; later ones feed
-  // the watchdog four times in its limit, and report the line of `describe` every five seconds if
-  // it changed. A hanging loop stops calling this, and the supervisor ends the process.
+  // To be called in every turn of the loop. The first call reports that the node is ready; later
+  // ones feed the watchdog four times in its limit, and report the line of `describe` every five
+  // seconds if it changed. A hanging loop stops calling this, and the supervisor ends the process.
   void turned(Time now, const std::function<std::string()>& describe);
   // The node leaves. Reported once.
   void stops();
@@ -32,7 +32,7 @@ class ServiceNotice {
   bool is_ready_ = false, is_stopping_ = false;
   Duration feed_every_{};  // 0: there is no watchdog
   Time fed_at_{}, described_at_{};
-  std::string line_;  // that was reported last
+  std::string line_;  // the one reported last
 };
 
 // "training, round 220, loss 0.142, 8 members".

@@ -45,8 +45,8 @@ void reopen_logs() {
   }
 }
 
-// The kernel sends one when the terminal or its shell is gone; a shell sends one to its jobs when
-// its terminal has closed, and other programs to ask for a new log.
+// The kernel sends SIGHUP when the terminal or its shell is gone; a shell sends it to its jobs when
+// its terminal has closed; other programs send it to request a new log.
 bool asks_for_new_log(const siginfo_t& hangup) {
   return hangup.si_code != SI_KERNEL && !(had_terminal && !has_terminal());
 }
@@ -69,8 +69,7 @@ void handle_stop_signals(void (*handler)(int)) {
   on_stop = handler;
   had_terminal = has_terminal();
   remember_logs();
-  // A shell starts jobs in the background with these ignored, and what is ignored is not waited
-  // for.
+  // A shell starts background jobs with these ignored; sigwaitinfo() gets no ignored signal.
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   sigset_t signals;

@@ -29,7 +29,7 @@ class StopTarget {
   bool has_run_ = false;
 };
 
-// That of the process. It is never destroyed: the thread of the signals may outlive main().
+// The target of the process; never destroyed, because the thread of the signals may outlive main().
 inline StopTarget& stop_target() {
   static auto* target = new StopTarget;
   return *target;

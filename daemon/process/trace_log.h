@@ -20,7 +20,7 @@ struct TraceSpan {
   Kind kind;
   Time from{}, to{};  // since the process started
   std::uint64_t round = 0;
-  // Of receive: the sender's name; of wait: of whose vector came last; of send: the address.
+  // Name of the sender (receive), of the sender of the last vector (wait), of the receiver (send).
   std::string neighbor = {};
   std::size_t bytes = 0;  // of send and receive
 };

@@ -71,7 +71,7 @@ bool TrainingThread::serves_model() const {
 }
 
 void TrainingThread::run(const std::stop_token& stop) {
-  // Niceness is a thread's own on Linux; without the right to change it, nothing is lost.
+  // On Linux each thread has its own niceness; a failure to set it is harmless.
   [[maybe_unused]] const int result =
       ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNiceness);
   std::unique_lock lock(mutex_);
@@ -89,7 +89,7 @@ void TrainingThread::run(const std::stop_token& stop) {
   }
 }
 
-// For a large model it takes a while, in which the mutex is not held.
+// Copying a large model takes long, so the mutex is not held.
 void TrainingThread::copy_model(std::unique_lock<std::mutex>& lock) {
   model_wanted_.reset();
   is_busy_ = true;
@@ -104,7 +104,7 @@ void TrainingThread::copy_model(std::unique_lock<std::mutex>& lock) {
 void TrainingThread::run_next(std::unique_lock<std::mutex>& lock) {
   optim::Job job = std::move(jobs_.front());
   jobs_.pop_front();
-  // Within a masked round the model is this node's alone.
+  // Between parts and means of a masked round, the model shows this node's own data.
   const bool averages = job.absorb && !(job.between && job.mask_group);
   job.copy = model_wanted_ && averages;
   is_busy_ = true;

@@ -26,14 +26,14 @@ class TrainingThread {
   static constexpr std::chrono::microseconds kShort{200};
 
   struct Options {
-    // A job may wait for something outside, such as the user's trainer: none runs in submit().
+    // A job may wait for something outside, such as the user's trainer; then none runs in submit().
     bool may_block = true;
     std::chrono::milliseconds model_patience = kModelPatience;
   };
-  // At its end it waits for the job under way and drops those not begun.
+  // The destructor waits for the job under way and drops those not begun.
   TrainingThread(std::unique_ptr<optim::Trainer> trainer, Options options);
 
-  // By one thread.
+  // submit() and take_done() are called by one thread.
   void submit(optim::Job job);
   std::vector<optim::Done> take_done();
   // Asks for the parameters as the last averaging left them, which evaluations see; a local step
@@ -41,7 +41,7 @@ class TrainingThread {
   // current job or the next that averages; after the patience, as they are then.
   void want_model();
   std::optional<std::vector<double>> take_model();
-  // Ends the thread after the job under way, drops those not begun, and gives the parameters.
+  // Ends the thread after the job under way, drops those not begun, and returns the parameters.
   // Nothing else may be called after it.
   std::vector<double> finish();
   // Readable when take_done() or take_model() has something.
@@ -60,7 +60,7 @@ class TrainingThread {
   std::mutex mutex_;
   std::condition_variable_any job_came_;
   bool is_busy_ = false;                                          // the thread uses the trainer
-  std::optional<std::chrono::steady_clock::duration> last_took_;  // of a usual job
+  std::optional<std::chrono::steady_clock::duration> last_took_;  // the last usual job
   std::deque<optim::Job> jobs_;
   std::vector<optim::Done> done_;
   std::optional<std::chrono::steady_clock::time_point> model_wanted_;  // since when

@@ -1,5 +1,5 @@
-// Transport: how frames of this node reach other nodes, which it knows by their ids and addresses.
-// This is all that what performs the node's wishes needs of it; ZmqTransport is what a process has.
+// Transport: sends frames of this node to other nodes, by their ids and addresses. Peers needs
+// nothing else of it; the daemon's transport is ZmqTransport.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace starling::daemon {
 
 class Transport {
  public:
-  // Where a process listens; port 0: nowhere, nobody can dial it. Where there are keys a process
-  // without one cannot be dialled.
+  // Where a process listens. Port 0: it cannot be dialled. If this node has keys, it cannot dial a
+  // process whose key is unknown.
   struct Address {
     Endpoint at = {};
     std::optional<CurveKey> key = {};
@@ -26,18 +26,17 @@ class Transport {
 
   virtual ~Transport() = default;
 
-  // The node listens there; REQUIRES an address, not a host name. Nothing: it is forgotten.
+  // Sets where the node listens; nothing: deletes the node. REQUIRES an address, not a host name.
   virtual void reach(NodeId node, const std::optional<Address>& at) = 0;
-  // Where this node has dialled the control connection with that node that is newest; nothing if
-  // there is none, or the other end has dialled it.
+  // The address at which this node dialled its newest control connection with that node; nothing if
+  // there is none, or the other end dialled it.
   virtual std::optional<Address> dialled(NodeId node) = 0;
-  // Begins to connect to a node that was reached, if there is no connection.
+  // Begins to connect to a node set by reach(), if there is no connection.
   virtual void open(NodeId node, gossip::Plane plane) = 0;
-  // Queues the frames of one message, and dials where that is needed and possible.
+  // Queues the frames of one message, and dials if that is needed and possible.
   virtual void send(const Target& to, gossip::Plane plane, gossip::Frames frames) = 0;
-  // Sends a control message of one frame over the connection with a node of that id that is newest:
-  // the node may be none that this one knows, or another one of its name. Returns whether there is
-  // such a connection.
+  // Sends a control message of one frame over the newest connection with a node of that id, which
+  // may be unknown to this node, or another node of the same name. Returns whether there is one.
   virtual bool answer(NodeId to, gossip::Frames frames) = 0;
   // Closes the connection that was dialled, once what was sent has left.
   virtual void hang_up(const Target& from, gossip::Plane plane) = 0;

@@ -32,7 +32,7 @@ OpenFile open_to_write(const std::string& path, int flags, mode_t mode) {
   return file;
 }
 
-// On the disk when it returns true; errno says why not.
+// True: the bytes are on the disk; false: errno says why not.
 bool write_and_sync(const OpenFile& file, const Payload& bytes) {
   return file && write_all(file.number(), bytes) && sync(file);
 }

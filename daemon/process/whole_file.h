@@ -11,11 +11,11 @@
 
 namespace starling::daemon {
 
-// False: errno says why.
+// Writes all bytes. False: errno says why not.
 bool write_all(int file, const Payload& bytes);
 
-// Makes a file, for its owner only; the bytes are on the disk when it returns. REQUIRES none of
-// that name.
+// Creates a file for its owner only; the bytes are on the disk when it returns. An existing file is
+// an error.
 Result<void> write_file(const std::string& path, const Payload& bytes);
 
 // Writes a file; the bytes are on the disk, under that name, when it returns. A special file, such
@@ -25,8 +25,8 @@ Result<void> replace_file(const std::string& path, std::string_view bytes);
 // Makes a new name in a folder durable; does nothing where the system cannot.
 Result<void> sync_folder(const std::string& path);
 
-// An ordinary file of at most `limit` bytes; nothing if there is none of that name. Never blocks,
-// not even at a named pipe.
+// Reads an ordinary file of at most `limit` bytes; nothing if there is none of that name. Never
+// blocks, not even at a named pipe.
 Result<std::optional<Payload>> read_file(const std::string& path, std::size_t limit);
 
 // All bytes as a text, and the reverse.

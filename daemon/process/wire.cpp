@@ -21,30 +21,30 @@ namespace {
 
 constexpr std::int64_t kMessageBytesLimit = 2 << 20;
 
-// What is sent over a control connection reaches its host, or it is cut.
+// The kernel closes a control connection whose data are not acknowledged for this long.
 constexpr int kControlPatience_ms = 6000;
 
-// The rules that hold on every socket, each from a failure that was measured (docs/wire.md). A
-// connection is accepted before it is known what it is for, so by the rules of bulk.
+// The options of every socket, each because of a failure that was measured (docs/wire.md). Accepted
+// connections get those of bulk, because their plane is not known yet.
 struct SocketRule {
   const char* name;
-  int option, control, bulk;  // -1: as the system has it
+  int option, control, bulk;  // -1: the system's default
 };
 constexpr SocketRule kSocketRules[] = {
     {"linger", ZMQ_LINGER, 500, 500},
     {"sndhwm", ZMQ_SNDHWM, 256, 16},  // frames, chunks
     {"rcvhwm", ZMQ_RCVHWM, 256, 16},
-    // Beyond it a peer that dials waits a second before it tries again.
+    // If it is full, a peer that dials waits a second before its next try.
     {"backlog", ZMQ_BACKLOG, 1024, 1024},
     {"connect_timeout", ZMQ_CONNECT_TIMEOUT, 2000, 2000},
     {"handshake_ivl", ZMQ_HANDSHAKE_IVL, 5000, 5000},
-    // So long that ZeroMQ itself never dials again: Lines hangs up first, and dials with another
-    // route. Without a reconnection ZeroMQ would drop what has come and was not read yet.
+    // So long that ZeroMQ never dials again by itself: Lines hangs up first, and dials with a new
+    // route. Without reconnection ZeroMQ would drop frames that were received and not read yet.
     {"reconnect_ivl", ZMQ_RECONNECT_IVL, 60'000, 60'000},
     {"ipv6", ZMQ_IPV6, 1, 1},
-    // A cut is found by the kernel: heartbeats of ZeroMQ cost every node time for every other one.
+    // The kernel detects a cut: heartbeats of ZeroMQ would cost a node time for every peer.
     {"tcp_maxrt", ZMQ_TCP_MAXRT, kControlPatience_ms, 15000},
-    // A NAT forgets a connection that is silent for 30 s.
+    // A NAT may drop a connection without packets for 30 s.
     {"tcp_keepalive", ZMQ_TCP_KEEPALIVE, 1, 1},
     {"tcp_keepalive_idle", ZMQ_TCP_KEEPALIVE_IDLE, 10, 10},
     {"tcp_keepalive_intvl", ZMQ_TCP_KEEPALIVE_INTVL, 5, 5},
@@ -57,7 +57,7 @@ constexpr int kOpened = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED,
               kFailed = ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
                         ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
 
-// ZMQ_ZAP_ENFORCE_DOMAIN, which libzmq has from 4.3.0 on, and its header among the drafts.
+// ZMQ_ZAP_ENFORCE_DOMAIN: libzmq has it from 4.3.0 on, its header only among the drafts.
 constexpr int kZapEnforceDomain = 93;
 
 // The ZMTP head of a part: flags, and a length of one byte or eight.
@@ -74,7 +74,7 @@ int value_of(const SocketRule& rule, Wire::Socket socket) {
 
 void set_rules(zmq::socket_t& socket, Wire::Socket what) {
   socket.set(zmq::sockopt::maxmsgsize, kMessageBytesLimit);
-  // A full or missing connection is an error, not a frame that vanishes.
+  // Sending to a full or missing connection is an error; otherwise the frame would vanish.
   socket.set(zmq::sockopt::router_mandatory, 1);
   for (const SocketRule& rule : kSocketRules) {
     const int value = value_of(rule, what);
@@ -93,7 +93,7 @@ void set_keys(zmq::socket_t& socket, const KeyPair& key, bool is_server) {
   if (!is_server) return;
   socket.set(zmq::sockopt::curve_server, true);
   socket.set(zmq::sockopt::zap_domain, kZapDomain);
-  const int enforce = 1;  // without a ZapHandler nobody is admitted
+  const int enforce = 1;  // without a ZapHandler no connection is admitted
   zmq_setsockopt(socket.handle(), kZapEnforceDomain, &enforce, sizeof(enforce));
 }
 
@@ -105,7 +105,7 @@ void watch(zmq::socket_t& socket, zmq::socket_t& events) {
   events.connect(address);
 }
 
-// A frame that shares the payload's bytes; ZeroMQ's thread lets go of them when they are sent.
+// A frame that shares the payload's bytes; ZeroMQ's thread releases them when they are sent.
 zmq::message_t share(const Payload& body) {
   const std::span<const std::byte> bytes = body.pieces().front().bytes;
   auto* held = new Payload(body);
@@ -128,7 +128,7 @@ Payload adopt(zmq::message_t frame) {
   return Payload(std::move(owner), bytes);
 }
 
-// What to do about it.
+// What is wrong and what to do.
 std::string bind_problem(int error) {
   const std::string what = zmq_strerror(error);
   if (error == EADDRNOTAVAIL || error == ENODEV)
@@ -180,7 +180,7 @@ Outcome<Endpoint> Wire::bind(const Endpoint& at, std::string_view key) {
   return bound;
 }
 
-// The names that ZeroMQ gives itself begin with a zero byte.
+// The name of the route cannot be one that ZeroMQ gives: those begin with a zero byte.
 std::optional<Wire::Dialled> Wire::dial(const Endpoint& to, gossip::Plane plane,
                                         const std::optional<CurveKey>& server) {
   const Route route{dialler(plane), fmt::format("dial {}", ++dials_)};
@@ -198,7 +198,7 @@ std::optional<Wire::Dialled> Wire::dial(const Endpoint& to, gossip::Plane plane,
 }
 
 void Wire::hang_up(const Endpoint& to, Socket socket) {
-  // Fails where it has broken: nothing is left.
+  // Fails if it has broken: nothing is left to close.
   zmq_disconnect(end(socket).socket.handle(), url(to).c_str());
 }
 
@@ -207,7 +207,7 @@ void Wire::hasten(int descriptor) {
                sizeof(kControlPatience_ms));
 }
 
-// Both parts go together: ZeroMQ admits the second wherever it has admitted the first.
+// ZeroMQ accepts the body of a frame whenever it has accepted the header.
 Wire::Sent Wire::send(const Route& route, const gossip::Frame& frame, bool& sent_header) {
   zmq::socket_t& socket = end(route.socket).socket;
   const bool has_body = !frame.body.empty();
@@ -247,7 +247,7 @@ std::optional<Wire::Arrived> Wire::receive(Socket from) {
       is_sound = socket.recv(body, zmq::recv_flags::dontwait).has_value();
       arrived.bytes += bytes_on_wire(body);
     }
-    for (bool more = body.more(); more;) {  // more than two parts are not ours
+    for (bool more = body.more(); more;) {  // no frame has more than two parts
       zmq::message_t extra;
       is_sound = false;
       if (!socket.recv(extra, zmq::recv_flags::dontwait)) break;
@@ -277,7 +277,7 @@ Wire::Event::Kind Wire::kind_of(std::uint16_t event, std::int32_t value) {
   return event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL ? Kind::ended : Kind::vain;
 }
 
-// An event is two parts: a number of 16 bits and a value of 32, and the address.
+// An event has two parts: its kind in 16 bits with a value in 32 bits, and the address.
 std::optional<Wire::Event> Wire::next_event(Socket socket) {
   zmq::socket_t& events = end(socket).events;
   zmq::message_t event, address;

@@ -1,7 +1,7 @@
 // Wire: the ZeroMQ sockets of a node. One ROUTER accepts the connections of both planes at one
-// port, and one for each plane dials; each connection carries frames both ways. A connection that
-// breaks carries none any more, but what has come over it can still be read. One thread owns the
-// wire. Each of its events makes one of descriptors() readable once; then read everything there is.
+// port, and one for each plane dials; each connection carries frames both ways. After a connection
+// has broken, frames received over it can still be read. One thread owns the wire. Each change
+// makes one of descriptors() readable only once; then read all events and frames.
 #pragma once
 
 #include <array>
@@ -25,15 +25,14 @@ namespace starling::daemon {
 
 class Wire {
  public:
-  // `key`: of the node, with which it proves itself at both ends of CURVE; null: connections are
-  // not encrypted.
+  // `key`: the node's CURVE key, as server and as client; null: connections are not encrypted.
   Wire(zmq::context_t& context, const KeyPair* key);
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
   ~Wire();
 
-  // Listens there; a port of 0 takes a free one. The error says what to do about it;
-  // a port in use is kExitFailed.
+  // Listens at an address; port 0: any free port. The error says what to do, and is kExitFailed if
+  // the port is in use.
   Outcome<Endpoint> bind(const Endpoint& at, std::string_view key);
 
   // In the order in which they are read: control first.
@@ -42,7 +41,7 @@ class Wire {
   static Socket dialler(gossip::Plane plane) {
     return plane == gossip::Plane::control ? Socket::dials_control : Socket::dials_bulk;
   }
-  // Names a connection in its socket.
+  // Identifies a connection: its socket, and its name there.
   struct Route {
     Socket socket = Socket::accepts;
     std::string name;
@@ -54,49 +53,49 @@ class Wire {
     Route route;
     std::string address;  // as in Event
   };
-  // Begins to connect. Frames may be sent at once. Nothing if there are too many sockets, or the
-  // address cannot be. `server`: the key that the other end must prove. REQUIRES it where there are
-  // keys, and that no connection of this plane to `to` was dialled and not hung up.
+  // Begins to connect; frames may be sent at once. Nothing if there are too many sockets or the
+  // address is invalid. `server`: the key that the other end must prove. REQUIRES `server` if this
+  // node has a key, and hang_up() after an earlier dial of this plane to `to`.
   std::optional<Dialled> dial(const Endpoint& to, gossip::Plane plane,
                               const std::optional<CurveKey>& server);
-  // Ends a connection that was dialled to `to`, broken or not; what was not read is dropped.
+  // Closes a connection that was dialled to `to`, broken or not; unread frames are dropped.
   // REQUIRES a socket that dials.
   void hang_up(const Endpoint& to, Socket socket);
-  // An accepted connection turns out to be for control: sets what differs from the rules of bulk,
-  // with which all are accepted.
+  // Sets the timeout of control on an accepted connection, since all are accepted with that of
+  // bulk.
   static void hasten(int descriptor);
 
-  enum class Sent { whole, later, gone };  // later: the connection's queue is full
-  // Sends one frame, or the part of it that has not been sent: `sent_header` says how far it got.
+  enum class Sent { whole, later, gone };  // later: its queue is full; gone: no such connection
+  // Sends one frame, or what is left of it: `sent_header` keeps whether the header was sent.
   Sent send(const Route& route, const gossip::Frame& frame, bool& sent_header);
 
-  // What came out of a socket.
+  // A received frame.
   struct Arrived {
     Route route;
     int descriptor = -1;
-    std::int64_t bytes = 0;  // that the frame took on the connection
+    std::int64_t bytes = 0;  // of the frame on the connection
     std::span<const std::byte> header = {};
     Payload body = {};
   };
-  // The next frame; nothing: there is none. A message that is no frame of ours is skipped.
+  // The next frame; nothing: none waits. A frame of too many parts gets an empty header.
   std::optional<Arrived> receive(Socket socket);
   // The key that the sender of the last frame has proved, if it came over an accepted connection.
   std::optional<CurveKey> proven();
 
-  // A connection has opened, has broken, or was dialled in vain; or its handshake has failed, and
-  // it breaks next. unlike: one end alone wants encryption; refused: this node's key is; failed: it
-  // proves nothing; ended: the other end has closed it.
+  // A connection opened, broke, or could not be made (vain); or its handshake failed, and it breaks
+  // next. unlike: only one end wants encryption; refused: the other end refuses this node's key;
+  // failed: the handshake is invalid; ended: the other end closed the connection.
   struct Event {
     enum class Kind { opened, broken, vain, unlike, refused, failed, ended };
     Kind kind = Kind::vain;
-    int descriptor = -1;  // of the system; not of a handshake
+    int descriptor = -1;  // of the system; unset for a handshake
     std::string address;
   };
   std::optional<Event> next_event(Socket socket);
 
   // Whether a frame or an event can be read.
   bool is_readable() const;
-  // To wait for; edges, not levels.
+  // To wait for; edge-triggered.
   static constexpr std::size_t kDescriptors = 2 * kSockets.size();
   std::array<int, kDescriptors> descriptors() const;
   // Names and values of the options that the rules fix, read back, for the test of the rules.
@@ -105,7 +104,7 @@ class Wire {
   static std::string url(const Endpoint& endpoint);
 
  private:
-  // A socket, and what tells its events.
+  // A socket, and the socket of its events.
   struct End {
     End(zmq::context_t& context, Socket what, const KeyPair* key);
     zmq::socket_t socket, events;
@@ -115,7 +114,7 @@ class Wire {
   End& end(Socket socket) { return ends_[static_cast<std::size_t>(socket)]; }
 
   std::array<End, kSockets.size()> ends_;
-  std::uint64_t dials_ = 0;  // no name is given twice
+  std::uint64_t dials_ = 0;  // so far; makes names unique
   zmq::message_t header_;    // of the last frame received
 };
 

@@ -1,4 +1,4 @@
-// Worker: a thread that does one task after another, for tasks that would block the caller.
+// Worker: a thread that runs one task after another, for tasks that would block the caller.
 #pragma once
 
 #include <condition_variable>
@@ -14,11 +14,10 @@ class Worker {
  public:
   static constexpr std::size_t kTasksLimit = 64;
 
-  // At its end it waits for the task under way and drops those not begun.
+  // The destructor waits for the task under way and drops those not begun.
   Worker();
 
-  // Any thread. Returns false when too many tasks wait already. REQUIRES a task that does not
-  // throw.
+  // Any thread. Returns false if kTasksLimit tasks wait. REQUIRES a task that does not throw.
   bool submit(std::function<void()> task);
 
  private:

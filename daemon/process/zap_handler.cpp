@@ -10,7 +10,7 @@
 namespace starling::daemon {
 namespace {
 
-// Of a request, after the address of who asks and an empty part.
+// The parts of a request, after the requester's address and an empty part.
 enum ZapPart { version = 2, request, domain, address, route, mechanism, credentials };
 
 std::vector<zmq::message_t> read_parts(zmq::socket_t& socket) {

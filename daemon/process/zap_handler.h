@@ -1,7 +1,7 @@
-// ZapHandler: answers ZeroMQ when it asks whether a connection with a proven key may open (ZAP, RFC
-// 27 of ZeroMQ). It admits every key of CURVE that is not barred, and makes the key known as the
-// property User-Id of the connection's messages; the certificate in the greeting decides the rest.
-// The transport's thread owns it.
+// ZapHandler: answers ZeroMQ's requests whether a connection with a proven key may open (ZAP, RFC
+// 27 of ZeroMQ). It admits every CURVE key that is not barred, and sets the key as the property
+// User-Id of the connection's messages; the certificate in the greeting decides the rest. The
+// transport's thread owns it.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace starling::daemon {
 inline constexpr std::string_view kZapDomain = "starling";
 inline constexpr const char* kZapKeyProperty = "User-Id";
 
-// The key that the property stands for.
+// The key in the text of the property.
 std::optional<CurveKey> read_zap_key(std::string_view text);
 
 class ZapHandler {
@@ -24,10 +24,10 @@ class ZapHandler {
   using IsBarred = std::function<bool(const CurveKey&)>;
   // Answers for all sockets of the context.
   ZapHandler(zmq::context_t& context, IsBarred is_barred);
-  // Answers all questions there are.
+  // Answers all waiting requests.
   void answer();
   bool is_readable() const { return (socket_.get(zmq::sockopt::events) & ZMQ_POLLIN) != 0; }
-  // To wait for; an edge, not a level.
+  // To wait for; edge-triggered.
   int descriptor() const { return socket_.get(zmq::sockopt::fd); }
 
  private:

@@ -51,8 +51,8 @@ void ZmqTransport::take(const FrameHandler& handler) {
   if (lines_.has_queued()) lines_.follow(Conversation::Clock::now());
 }
 
-// How long to wait at most before the next take(). To ask what can be read takes ZeroMQ's news of
-// room in full queues, too, which no descriptor tells again: so what waits is tried in between.
+// The longest wait before the next take(). is_readable() consumes ZeroMQ's report of room in a full
+// queue, too, which no descriptor repeats: so queued messages are tried after it.
 std::chrono::milliseconds ZmqTransport::patience() {
   const auto now = Conversation::Clock::now();
   is_readable_ = wire_.is_readable();
@@ -66,7 +66,7 @@ std::chrono::milliseconds ZmqTransport::patience() {
   return std::chrono::ceil<std::chrono::milliseconds>(next - now);
 }
 
-// ZeroMQ's descriptors tell that something has changed, once; so the sockets are asked first.
+// ZeroMQ's descriptors are edge-triggered, so patience() queries the sockets before the wait.
 void ZmqTransport::poll(Duration timeout, std::span<const int> wakes, const FrameHandler& handler) {
   std::vector<pollfd> items;
   const auto wait_for = [&items](int descriptor) { items.push_back({descriptor, POLLIN, 0}); };

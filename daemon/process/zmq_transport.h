@@ -1,12 +1,12 @@
-// ZmqTransport: the transport of a process, over ZeroMQ. It listens at one port and keeps at most
-// one connection a peer and plane in use, dialled by either end, and uses it both ways. The first
-// frame each way is a greeting, which names the plane; a connection without one carries nothing.
-// One thread owns it. Sending never waits: control frames that do not fit are dropped (gossip
-// repeats itself), bulk messages queue, at most two per peer, where a newer vector replaces one
-// that has not begun. A message whose connection breaks is abandoned.
+// ZmqTransport: the transport of a process, over ZeroMQ. It listens at one port. It uses at most
+// one connection a peer and plane, dialled by either end, in both directions. The first frame each
+// way is a greeting, which names the plane; frames before it are not accepted. One thread owns it.
+// Sending never blocks: control messages beyond the queue's limit are dropped (gossip repeats
+// them); of bulk messages two a peer wait at most, and a newer vector replaces one that has not
+// begun. A message whose connection breaks is dropped.
 //
-// Where both ends have dialled, the connection dialled by the node of the lower id stays. The other
-// is used until nothing was sent over it for half a second, so that messages stay in order.
+// If both ends have dialled, the connection dialled by the node of the lower id stays. The other is
+// used until nothing was sent over it for half a second, so that messages stay in order.
 #pragma once
 
 #include <chrono>
@@ -36,23 +36,23 @@
 
 namespace starling::daemon {
 
-// One received message of two frames. An empty header: a message was refused unread, because it was
-// too large.
+// Takes one received frame. An empty header: a message was refused, because it was too large or had
+// too many parts.
 using FrameHandler = std::function<void(gossip::Received)>;
 
 class ZmqTransport : public Transport {
  public:
   struct Options {
-    NodeId self;      // the id that greetings give
-    Endpoint listen;  // a port of 0 takes a free one
-    // Beyond them the connection that was used longest ago is closed, and reopened when needed.
+    NodeId self;      // the id in its greetings
+    Endpoint listen;  // port 0: any free port
+    // Beyond them the least recently used connection is closed, and reopened when needed.
     DescriptorShares shares = {};
     std::shared_ptr<gossip::Credentials> credentials = nullptr;  // null: nothing is encrypted
   };
-  // With credentials it first tests that ZeroMQ lets in nobody without a key.
+  // With credentials it first tests that ZeroMQ rejects connections without a valid key.
   static Outcome<std::unique_ptr<ZmqTransport>> bind(const Options& options);
 
-  // Where it listens.
+  // The address at which it listens.
   const Endpoint& endpoint() const { return at_; }
 
   void reach(NodeId node, const std::optional<Address>& at) override { lines_.reach(node, at); }
@@ -85,7 +85,7 @@ class ZmqTransport : public Transport {
   std::map<std::string, int> read_back_options() const { return wire_.read_back_options(); }
 
   static constexpr std::size_t kBatch = 64;
-  // Between two looks at what connections hold. Longer: an unfinished message grows further.
+  // Interval of Lines::look(). Longer: an unfinished message grows further before it is found.
   static constexpr std::chrono::milliseconds kWatchEvery{200};
 
  private:

@@ -1,8 +1,8 @@
-// BLOCK_KERNELS: the four functions of a Compressor, encode and decode of float and of double, for
-// every instruction set, from two templates in scope:
+// BLOCK_KERNELS: defines the four functions of a Compressor, encode and decode of float and of
+// double, for every instruction set, from two templates in scope:
 //   encode_block(std::span<const S> v, double density, std::byte* wire)
 //   decode_block(const std::byte* wire, double density, std::span<S> q)
-// Both must be always_inline: what is compiled for one instruction set includes what it calls.
+// Both must be always_inline, as must what they call, to be compiled for each instruction set.
 #pragma once
 
 #include "base/every_cpu.h"

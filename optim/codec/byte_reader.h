@@ -1,4 +1,4 @@
-// ByteReader: the bytes of a payload from its beginning on, across its pieces.
+// ByteReader: reads the bytes of a payload front to back, across its pieces.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace starling::optim {
 
 class ByteReader {
  public:
-  // The payload outlives the reader.
+  // The payload must outlive the reader.
   explicit ByteReader(const Payload& payload) : payload_(&payload) {}
 
   // The bytes left of the current piece. REQUIRES that some are left.
@@ -23,7 +23,7 @@ class ByteReader {
     ENSURE(piece_ < pieces.size(), "a payload is not read past its end");
     return pieces[piece_].bytes.subspan(offset_);
   }
-  // Passes over the next bytes. REQUIRES that they exist.
+  // Skips the next bytes. REQUIRES that they exist.
   void pass(std::size_t bytes) {
     while (bytes > 0) {
       const std::size_t step = std::min(bytes, rest().size());
@@ -51,7 +51,7 @@ class ByteReader {
  private:
   const Payload* payload_;
   std::size_t piece_ = 0;
-  std::size_t offset_ = 0;  // into the piece
+  std::size_t offset_ = 0;  // bytes read of the piece
 };
 
 }  // namespace starling::optim

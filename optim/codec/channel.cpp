@@ -14,7 +14,7 @@
 namespace starling::optim {
 namespace {
 
-// A difference below this part of the vector is rounding, whose quality says nothing.
+// A difference below this fraction of the vector's norm is rounding, and its delta counts as 1.
 template <class S>
 constexpr double kRounding = 256.0 * static_cast<double>(std::numeric_limits<S>::epsilon());
 
@@ -49,7 +49,7 @@ typename Channel<S>::Range Channel<S>::range_of(std::uint64_t pair) const {
   return {part * count / parts, (part + 1) * count / parts};
 }
 
-// Visits the numbers of a pair in order until one visit returns false; returns whether none did.
+// Visits the tiles of a pair in order until a visit returns false; returns whether none did.
 template <class S>
 template <class Visit>
 bool Channel<S>::for_tiles(std::uint64_t pair, Visit visit) const {
@@ -98,7 +98,7 @@ Encoding Channel<S>::encoding_of(std::uint64_t pair, std::size_t rung) const {
   return {format, format, form_.coding.compressor, form_.coding.density};
 }
 
-// Of a message that is not empty.
+// REQUIRES a message that is not empty.
 template <class S>
 std::size_t Channel<S>::rung_of(std::uint64_t pair, const Payload& message) const {
   return header_bytes(pair) > 0 ? static_cast<std::size_t>(ByteReader(message).rest().front()) : 0;
@@ -154,7 +154,7 @@ typename Channel<S>::Message Channel<S>::first_message(std::span<const S> s,
   return {optim::encode(*form_.format, std::span<const S>(nothing), pool), 0};
 }
 
-// Encodes s - r and returns its delta, the worst of the halves; nothing if s is not finite.
+// Encodes s - r and returns the smallest delta of the halves; nothing if s is not finite.
 template <class S>
 std::optional<double> Channel<S>::encode(std::uint64_t pair, const Encoding& encoding,
                                          std::span<const S> s, std::span<const S> r,
@@ -172,7 +172,7 @@ std::optional<double> Channel<S>::encode(std::uint64_t pair, const Encoding& enc
     encoding.encode(std::span<const S>(v), tile.is_whole, wire);
     if (!encoding.decode(wire, tile.is_whole, q)) return false;
     wire += encoding.bytes(tile.count, tile.is_whole);
-    // What is not lossy would make the quality look better than it is.
+    // Lossless tiles are left out: they would raise the quality.
     if (!encoding.is_lossy(tile.is_whole)) return true;
     Energies& sums = energies[tile.half];
     sums.vector += squared_norm(of_s);
@@ -188,7 +188,7 @@ std::optional<double> Channel<S>::encode(std::uint64_t pair, const Encoding& enc
 
 // ---------------------------------------------------------------- pairs
 
-// The numbers of one message, tile by tile.
+// Decodes one message, tile by tile.
 template <class S>
 class Channel<S>::Decoder {
  public:
@@ -198,7 +198,7 @@ class Channel<S>::Decoder {
     bytes_.pass(channel.header_bytes(pair));
   }
 
-  // The next numbers, until the next call; empty if the bytes are no such numbers.
+  // The next numbers, valid until the next call; empty if the bytes are invalid.
   std::span<const S> next(const Tile& tile) {
     const std::span<S> q = std::span(decoded_).first(tile.count);
     const std::byte* wire =
@@ -265,7 +265,7 @@ double Channel<S>::span_of_part(std::uint64_t edge, std::uint64_t pair, double s
   return whole;
 }
 
-// r += q of the last offer, which was sent.
+// r += q of the last offer, which has been sent.
 template <class S>
 void Channel<S>::follow_offer(Edge& end) const {
   end.replica.resize(size_);

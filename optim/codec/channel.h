@@ -3,10 +3,10 @@
 // its vectors, and sends the difference:
 //   v = s - r ;  message = encode(v) ;  q = decode(message) ;  r += q         as pair k is sent
 //   D += q_theirs - q_own                                                     when pair k is whole
-// D is the peer's r less one's own, both after pair k. Both ends add the same two vectors with
+// D is the peer's r minus the own one, both after pair k. Both ends add the same two vectors with
 // opposite sign, so their D differ in the sign only, to the last bit, and what one gains by D the
-// other loses. As the vectors settle v shrinks, and the error with it. Every pair enters once and
-// in order (gossip's sessions see to that); r = D = 0 before the first pair, which is sent whole.
+// other loses. As the vectors converge v shrinks, and the error with it. Every pair enters once and
+// in order, which gossip/edges/ ensures; r = D = 0 before the first pair, which is sent whole.
 // After CHOCO-SGD (Koloskova, Stich, Jaggi, 2019), with a replica for each edge. One thread.
 #pragma once
 
@@ -35,7 +35,7 @@ class Channel {
   explicit Channel(WireForm form, std::size_t halves = 1)
       : form_(std::move(form)), halves_(halves), size_(halves * count_of(form_.segments)) {}
 
-  // Forgets all other edges.
+  // Deletes the state of all other edges.
   void keep(std::span<const std::uint64_t> edges);
 
   struct Message {
@@ -44,36 +44,37 @@ class Channel {
     double step = 1;
     double quality = 1;  // m of the edge, with this message
   };
-  // The message that offers s as that pair of the edge, 1 being the first. If the number is that of
-  // the last offer, that one was not sent. Where s is not finite, the message changes nothing and
-  // its step is 0. REQUIRES the last number or the one after it.
-  // `shortening`: how far to shorten the message where the form is chosen; see ladder.h.
+  // Encodes s as the message of a pair of the edge; pairs count from 1. Offering the last number
+  // again replaces that offer, which was not sent. If s is not finite, the message changes nothing
+  // and its step is 0. `shortening`: with Coding::is_chosen, how far to shorten the message; see
+  // ladder.h. REQUIRES the last number or the one after it.
   Message offer(std::uint64_t edge, std::uint64_t pair, std::span<const S> s, BufferPool& pool,
                 std::size_t shortening = 1);
 
-  // The numbers of D that a pair holds, one piece of each half.
+  // The numbers of D that a pair changes, one piece of each half.
   struct Piece {
     std::size_t first;  // its place in the vector
     std::span<const S> difference;
   };
-  // Takes both messages of a pair; what is returned is valid until the edge is forgotten. Nothing
-  // if the peer's is no such message, or the pair is not the next one: then nothing more is taken
-  // from this edge. `own` may be null: the sum of the peer's vectors alone.
+  // Adds both messages of a pair to D. Returns views into D, valid until keep() deletes the edge.
+  // Empty, from now on, if a message is invalid or the pair is not the next one. `own` null: D is
+  // the sum of the peer's decoded messages alone.
   std::vector<Piece> take(std::uint64_t edge, std::uint64_t pair, const Payload* own,
                           const Payload& theirs);
-  // The sum of the spans since the last pair that was averaged of the same part, given the span of
-  // this pair. REQUIRES that the pair was taken, and was asked of once.
+  // Adds the span of a pair that was taken. If it is averaged, returns the sum of the spans since
+  // the last averaged pair of the same part, else `span`. Call once for each pair.
   double span_of_part(std::uint64_t edge, std::uint64_t pair, double span, bool is_averaged);
 
-  // Bytes of the message of pair `pair`, on that rung of the ladder where the form is chosen.
+  // The bytes of the message of a pair. `rung`: of the ladder, with Coding::is_chosen.
   std::size_t bytes(std::uint64_t pair, std::size_t rung = 0) const;
   // The most bytes of a message.
   std::size_t bytes_limit() const;
-  // Of what is remembered.
+  // The bytes of all replicas, differences and offers.
   std::size_t memory_bytes() const;
-  // The mean of the qualities of the edges' last messages, 1 without any.
+  // The mean of m over the edges (quality.h); 1 without edges.
   double quality() const;
-  // Of the last message that was not an edge's first, where the form is chosen.
+  // The name of the rung of the last message after an edge's first, with Coding::is_chosen; else
+  // empty.
   std::string_view chosen() const;
   std::size_t last_bytes() const { return bytes(2, last_rung_); }
 
@@ -84,14 +85,14 @@ class Channel {
     std::uint64_t pair = 0;              // its number
     std::uint64_t taken = 0;             // the number of the last pair that was taken
     Quality quality, quality_before;     // with the last offer, and without it
-    bool is_broken = false;
-    std::vector<double> spans;  // of each part, since its last pair
+    bool is_broken = false;              // no further pair is taken
+    std::vector<double> spans;           // sum for each part since its last averaged pair
   };
-  // Of each half.
+  // The numbers of each half that a message holds.
   struct Range {
     std::size_t first, end;
   };
-  // Numbers of one segment, as many as are worked on at a time.
+  // Numbers of one segment that are processed together, at most kBlockLimit.
   struct Tile {
     std::size_t first, count, half;
     bool is_whole;
@@ -119,8 +120,8 @@ class Channel {
   std::map<std::uint64_t, Edge> edges_;
 };
 
-// Bytes of an offer of so many vectors over an edge; with a compressor of those after the first of
-// the edge, and in slices of each message between two nodes.
+// The bytes of an offer of `vectors` vectors over an edge: with a compressor of one after the
+// edge's first, in slices of each message between two nodes.
 inline std::size_t vector_bytes(const WireForm& form, std::size_t vectors) {
   const std::size_t numbers = vectors * count_of(form.segments);
   const std::size_t slice = (numbers + 1) / 2;
@@ -129,7 +130,7 @@ inline std::size_t vector_bytes(const WireForm& form, std::size_t vectors) {
   return form.remembers() ? Channel<float>(form, vectors).bytes(2)
                           : bytes_limit(*form.format, numbers);
 }
-// The most bytes of a message of so many vectors: a masked slice of the only hub holds all numbers.
+// The most bytes of a message of `vectors` vectors. A single hub has one slice of all numbers.
 inline std::size_t bytes_limit(const WireForm& form, std::size_t vectors) {
   if (form.coding.is_masked)
     return kSliceHead + kMaskedHead + kMaskedWidth * (vectors * count_of(form.segments) + 1);

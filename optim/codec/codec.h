@@ -1,4 +1,4 @@
-// Codec: vectors of S to and from the wire, in any row of the table of formats.
+// Codec: encodes and decodes vectors of S in any format of the table (format.h).
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 
 namespace starling::optim {
 
-// values.size() numbers to the wire, which may lie misaligned.
+// Writes values.size() numbers to `wire`, which may be misaligned.
 template <class S>
 void write_numbers(const Format& format, std::span<const S> values, std::byte* wire);
-// A copy of `values` for the wire, in a buffer of the pool.
+// Encodes a copy of `values`, in a buffer of the pool.
 template <class S>
 Payload encode(const Format& format, std::span<const S> values, BufferPool& pool);
-// The vector for the wire: its own bytes if the format is S as in memory.
+// Encodes the vector, without a copy if the format is S as in memory.
 template <class S>
 Payload encode(const Format& format, SharedVector<S>& values, BufferPool& pool);
 
@@ -32,7 +32,7 @@ class VectorReader {
 
   // The next scratch.size() numbers, in place or decoded into `scratch`. REQUIRES they exist.
   std::span<const S> next(std::span<S> scratch);
-  // Passes over the next `count` numbers. REQUIRES they exist.
+  // Skips the next `count` numbers. REQUIRES they exist.
   void skip(std::size_t count) { bytes_.pass(count * format_->width); }
 
  private:
@@ -40,7 +40,7 @@ class VectorReader {
   ByteReader bytes_;
 };
 
-// The first out.size() numbers of an encoded vector. REQUIRES they exist, and fits().
+// Decodes the first out.size() numbers of a vector. REQUIRES they exist, and fits().
 template <class S>
 void decode(const Format& format, const Payload& payload, std::span<S> out) {
   const std::span<const S> numbers = VectorReader<S>(format, payload).next(out);

@@ -1,6 +1,6 @@
-// Compressor: encodes numbers lossily, in blocks that stand for themselves. A compressor has no
-// state, no randomness and no step size: what was lost stays in the difference that is sent next
-// (channel.h). To add one: its file, and its row in compressors().
+// Compressor: encodes numbers lossily, in blocks that are decoded independently. A compressor has
+// no state, no randomness and no step size: the error stays in the difference that is sent next
+// (error feedback, channel.h). To add one: its file, and its row in compressors().
 //
 // The law of every row, for all finite v: with q = decode(encode(v)), ||v - q|| <= ||v||; decode
 // reads no further than bytes(count); the same bytes decode to the same bits on every processor.
@@ -22,7 +22,7 @@ struct BlockKernels {
   // REQUIRES at least one and at most Compressor::block numbers, all finite; writes bytes(count)
   // bytes. `density` is the fraction of the numbers that a sparse row keeps.
   void (*encode)(std::span<const S> v, double density, std::byte* wire) = nullptr;
-  // Overwrites q. Returns false if the bytes are no such block.
+  // Overwrites q. Returns false if the bytes are not a valid block.
   bool (*decode)(const std::byte* wire, double density, std::span<S> q) = nullptr;
 };
 
@@ -30,7 +30,7 @@ struct Compressor {
   std::string_view name;
   std::string_view help;  // what it costs and what it cannot show
   bool is_sparse = false;
-  std::size_t block = 0;                                              // numbers
+  std::size_t block = 0;                                              // numbers of a full one
   std::size_t (*bytes)(std::size_t count, double density) = nullptr;  // of a block
   BlockKernels<float> in_single = {};
   BlockKernels<double> in_double = {};

@@ -1,4 +1,4 @@
-// Encoding: how one message holds numbers: each in a format, or in blocks of a compressor.
+// Encoding: how one message holds its numbers: each in a format, or in blocks of a compressor.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ struct Encoding {
   double density = 1;                      // of a sparse one
 
   bool is_lossy(bool is_whole) const { return !is_whole && compressor; }
-  // Of so many numbers.
+  // The bytes of `count` numbers.
   std::size_t bytes(std::size_t count, bool is_whole) const;
   // Writes bytes() bytes. REQUIRES that all numbers are finite.
   template <class S>
   void encode(std::span<const S> v, bool is_whole, std::byte* wire) const;
-  // Overwrites q. Returns false if the bytes are no such numbers, or one is not finite.
+  // Overwrites q. Returns false if the bytes are invalid or a number is not finite.
   template <class S>
   bool decode(const std::byte* wire, bool is_whole, std::span<S> q) const;
 

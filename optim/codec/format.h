@@ -1,6 +1,6 @@
-// Format: how the numbers of a vector look on the wire, little-endian. One row for each format; to
-// add one, its row in format.cpp and two kernels for each kind of number that a model computes in.
-// Every number has the same width, so that sizes and places follow from it.
+// Format: how the numbers of a vector look on the wire, little-endian. To add a format: its row in
+// format.cpp, and two kernels for each of float and double. All numbers of a format have the same
+// width, so that sizes and offsets follow from it.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace starling::optim {
 
 template <class S>
 struct FormatKernels {
-  // values.size() numbers of S to and from the wire, which may lie misaligned. Both null if the
-  // format is S as in memory.
+  // Convert values.size() numbers of S to and from `wire`, which may be misaligned. Both null if
+  // the format is S as in memory.
   void (*encode)(std::span<const S> values, std::byte* wire) = nullptr;
   void (*decode)(const std::byte* wire, std::span<S> values) = nullptr;
 
@@ -32,7 +32,7 @@ struct Format {
 
 // In the order of display. Rows are static; compare them by address.
 std::span<const Format> formats();
-// REQUIRES that there is one: our code names it, not the user.
+// REQUIRES a name of the table: it comes from the code, not from a user.
 const Format* format_named(std::string_view name);
 
 // The most bytes of a vector of `count` numbers.

@@ -7,21 +7,20 @@
 
 #include "base/every_cpu.h"
 
-// Integer arithmetic without branches, which the compiler turns into vectors for each instruction
-// set. The conversions that F16C has would need a second way for every other CPU.
+// Integer arithmetic without branches, which the compiler vectorizes for each instruction set. The
+// instructions of F16C would need a second implementation for CPUs without them.
 
 namespace starling::optim {
 namespace {
 
 constexpr std::uint32_t kSign = 0x8000'0000, kInfiniteBits = 0x7f80'0000;
 constexpr std::uint32_t kExponentUnit = 1U << 23;
-// The bits of an f32 and of an f16 that the latter has not.
+// The bits of an f32's fraction that an f16 lacks.
 constexpr std::uint32_t kLostBits = 13;
 constexpr std::uint32_t kBiasDifference = (127 - 15) * kExponentUnit;
 constexpr std::uint32_t kLeastNormal = (127 - 14) * kExponentUnit;    // 2^-14
 constexpr std::uint32_t kBeyondLargest = (127 + 16) * kExponentUnit;  // 2^16
-// 1/2: added to a number below 2^-14, it leaves the multiple of 2^-24 nearest to that in the lowest
-// bits of the sum.
+// 1/2: added to a number below 2^-14, the sum holds the nearest multiple of 2^-24 in its low bits.
 constexpr std::uint32_t kHalf = (127 - 1) * kExponentUnit;
 
 [[gnu::always_inline]] inline std::uint32_t bits_of(float value) {
@@ -31,8 +30,8 @@ constexpr std::uint32_t kHalf = (127 - 1) * kExponentUnit;
   return std::bit_cast<float>(bits);
 }
 
-// Rounded to odd: what is then rounded to fewer bits is rounded as if only once (Boldo, Melquiond,
-// Emulation of FMA and correctly rounded sums, 2008).
+// Rounds to odd: a second rounding, to fewer bits, then has the result of a single one (Boldo,
+// Melquiond, Emulation of FMA and correctly rounded sums, 2008).
 [[gnu::always_inline]] inline std::uint32_t to_odd(double value) {
   const float nearest = static_cast<float>(value);
   const std::uint32_t bits = bits_of(nearest);

@@ -1,8 +1,8 @@
 // Numbers of two bytes, rounded to the nearest, ties to even:
 //   f16   IEEE 754 binary16: 11 bits of precision, at most 65504, steps of 6e-8 around zero
 //   bf16  the upper half of an f32: 8 bits of precision, the range of f32
-// Numbers beyond the range become infinite; NaN stays NaN. Both directions are exact except for one
-// rounding, from double too. `wire` may lie misaligned.
+// Numbers beyond the range become infinite; NaN stays NaN. Encoding rounds once, also from double;
+// decoding is exact. `wire` may be misaligned.
 #pragma once
 
 #include <cstddef>

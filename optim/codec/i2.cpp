@@ -1,7 +1,7 @@
-// i2: a quarter of a byte a number. A block has the levels -3 -1 1 3, the outer ones beyond 2/3 of
-// the largest number, or -1 0 1, with 0 up to half of it, whichever fits better; the scale of the
-// second kind is sent as a negative number. Byte k holds the numbers k, k + t, k + 2t and k + 3t of
-// the block, t = ceil(count / 4), the first in its lowest bits.
+// i2: two bits a number. A block has four levels, -3 -1 1 3, the outer ones beyond 2/3 of the
+// largest number, or three, -1 0 1, with 0 up to half of it, whichever fits better. A negative
+// scale on the wire marks three levels. Byte k holds the numbers k, k + t, k + 2t and k + 3t of the
+// block, t = ceil(count / 4), the first in its lowest bits.
 #include "optim/codec/block_kernels.h"
 #include "optim/codec/levels.h"
 
@@ -51,7 +51,7 @@ template <class S>
     four[k] = std::abs(block[k]) > outer ? 3 * sign : sign;
     three[k] = std::abs(block[k]) > inner ? sign : S{0};
   }
-  // Of the zeros after the numbers only z^2 counts, 1 for each of the four levels.
+  // A zero after the numbers has level 1 in `four`: it adds 1 to z^2 and nothing to v z.
   const double padding = static_cast<double>(kBlock - v.size());
   const double vz4 = dot(block, four), zz4 = dot(four, four) - padding;
   const double vz3 = dot(block, three), zz3 = dot(three, three);

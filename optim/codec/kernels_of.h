@@ -1,4 +1,4 @@
-// kernels<S>(row): the functions of a Format or Compressor for one kind of number.
+// kernels<S>(row): the functions of a Format or Compressor for S, float or double.
 #pragma once
 
 #include <concepts>

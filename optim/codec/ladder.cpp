@@ -10,7 +10,7 @@
 namespace starling::optim {
 namespace {
 
-// Empty: the format of the form.
+// Names of formats and compressors; empty: the format of the form.
 constexpr std::array<std::string_view, 4> kRungs = {"", "bf16", "i8", "i4"};
 
 }  // namespace

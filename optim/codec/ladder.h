@@ -1,6 +1,6 @@
-// Ladder: the encodings among which exchange.codec = auto chooses, from the longest to the
-// shortest. A message names its rung, so that the ends of an edge need not agree on one. To add a
-// rung: its row. Sparse rows are left out: with models that are not linear they cost accuracy.
+// Ladder: the encodings among which exchange.codec = auto chooses, from the longest to the shortest
+// messages. A message names its rung, so that the ends of an edge need not agree on one. To add a
+// rung: its row. Sparse compressors are left out: models that are not linear lose accuracy.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace starling::optim {
 std::size_t rung_count();
 // These REQUIRE rung < rung_count().
 std::string_view rung_name(const WireForm& form, std::size_t rung);
-// How many times less its messages take than those of the first rung, as a power of two.
+// By which factor its messages are shorter than those of the first rung, as a power of two.
 std::size_t shortening_of(const WireForm& form, std::size_t rung);
 Encoding encoding_of(const WireForm& form, std::size_t rung);
-// The first rung that shortens so many times, else the last.
+// The first rung with this shortening or more, else the last.
 std::size_t rung_for(const WireForm& form, std::size_t shortening);
 
 }  // namespace starling::optim

@@ -1,10 +1,9 @@
-// Levels: a block of numbers as small whole numbers z times one scale. The scale is the least
-// squares fit sum v z / sum z^2, so that no block whatever gets worse by being sent; with the
-// largest number for a scale, a block of two bits with one large number would.
+// Levels: a block of numbers v as small whole numbers z times one scale. The scale is the least
+// squares fit sum v z / sum z^2, so that ||v - q|| <= ||v|| for every block. A scale from the
+// largest number alone would break that for two-bit blocks with one large number.
 //
-// The loops have a constant number of turns and sums in lanes: the compiler turns them into vectors
-// inside of EVERY_CPU functions. Decoding multiplies and nothing else, so that no processor can
-// contract it with an addition.
+// The loops have constant counts and sum in lanes, so that the compiler vectorizes them inside
+// EVERY_CPU functions. Decoding only multiplies, so that no processor fuses it with an addition.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +20,13 @@ namespace starling::optim::levels {
 inline constexpr std::size_t kBlock = 256;
 inline constexpr std::size_t kLanes = 32;
 inline constexpr std::size_t kScaleBytes = sizeof(float);
-// The largest scale: a level times it is finite.
+// The largest scale: its product with any level is finite.
 inline constexpr float kScaleLimit = std::numeric_limits<float>::max() / 256;
 
 template <class S>
 using Block = std::array<S, kBlock>;
 
-// The numbers, and zeros after them.
+// Copies the numbers into the block, and zeros after them.
 template <class S>
 [[gnu::always_inline]] inline void load(std::span<const S> v, Block<S>& block) {
   std::copy(v.begin(), v.end(), block.begin());
@@ -56,11 +55,11 @@ template <class S>
   return total;
 }
 
-// z = v limit / largest, rounded to the nearest whole number, ties to even. All zero if the block
-// is too small for that.
+// z = v limit / largest, rounded to the nearest whole number, ties to even. All zero if limit /
+// largest is not finite.
 template <class S>
 [[gnu::always_inline]] inline void round_to_levels(const Block<S>& v, int limit, Block<S>& z) {
-  // At this size the unit of the last place is 1.
+  // At this magnitude the unit in the last place is 1.
   constexpr S kOnes = static_cast<S>(3) * (S{1} / std::numeric_limits<S>::epsilon()) / 2;
   const S unit = static_cast<S>(limit) / largest(v);
   if (!std::isfinite(unit)) {

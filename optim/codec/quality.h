@@ -3,8 +3,8 @@
 //   delta = 1 - ||v - q||^2 / ||v||^2 ,   m = .9 m + .1 delta ,   d = min(delta, m) ,
 //   c = d / (2 - d)
 // (m = 1 after the first vector, which is whole). Both ends take the smaller c of the two as the
-// step theta: no setting is tuned. The last delta alone is too large for rows whose quality jumps,
-// and m alone too.
+// step theta: no setting is tuned. Alone, delta or m would at times be too large for compressors
+// whose quality jumps.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// top: of each chunk of 4096 numbers the fraction `density` that is largest, the first of equals:
-// two bytes each, the place in the lower 12 bits and a level -7 .. 7 in the upper 4, in order of
-// place. The others are 0.
+// top: keeps the fraction `density` of each chunk of 4096 numbers with the largest magnitudes, the
+// first of equals. Each takes two bytes, in order of place: the place in the lower 12 bits, a level
+// -7 .. 7 in the upper 4. All other numbers decode to 0.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -30,7 +30,7 @@ std::size_t bytes(std::size_t count, double density) {
   return levels::kScaleBytes + sizeof(Entry) * kept(count, density);
 }
 
-// Sizes of numbers as whole numbers in the same order.
+// Magnitudes as unsigned integers that compare alike.
 template <class S>
 struct Sizes;
 template <>
@@ -48,15 +48,15 @@ template <class S>
   return std::bit_cast<Key<S>>(value) & (~Key<S>{0} >> 1);
 }
 
-// The least key that is kept, and how many of those that are equal to it.
+// The smallest key that is kept, and how many numbers with this key are kept.
 template <class S>
 struct Threshold {
   Key<S> least = 0;
   std::size_t equal = 0;
 };
 
-// Radix selection from the highest bits down; after each step only the keys remain that have the
-// bits of the least one.
+// Radix selection from the highest bits down. Each step keeps only the keys that share the upper
+// bits of the smallest kept key.
 template <class S>
 [[gnu::always_inline]] inline Threshold<S> threshold(std::span<const S> v, std::size_t count) {
   constexpr unsigned kDigitBits = 8;
@@ -119,7 +119,7 @@ template <class S>
   if (!levels::is_scale(scale)) return false;
   std::fill(q.begin(), q.end(), S{0});
   const std::byte* from = wire + levels::kScaleBytes;
-  std::size_t next = 0;  // the least place that an entry may have
+  std::size_t next = 0;  // the lowest place that the next entry may have
   for (std::size_t n = 0, count = kept(q.size(), density); n < count; ++n) {
     Entry entry;
     std::memcpy(&entry, from + n * sizeof(Entry), sizeof(Entry));

@@ -42,7 +42,7 @@ template <std::size_t kPerByte, class S>
   load(v, block);
   round_to_levels(block, limit, z);
   write_scale(fitted_scale(dot(block, z), dot(z, z)), wire);
-  // A constant number of turns where the block is full.
+  // A full block gets a loop of constant count, which the compiler vectorizes.
   const std::size_t stride = stride_of<kPerByte>(v.size());
   if (stride == kStride)
     pack<kPerByte>(z, kStride, wire + kScaleBytes);

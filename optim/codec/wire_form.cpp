@@ -20,7 +20,7 @@ std::string known_names() {
   return names;
 }
 
-// The density of "NAME:5%" or "NAME:5"; nothing if `text` is no such percentage.
+// The density .05 of "5%" or "5"; nothing if `text` is no allowed percentage.
 std::optional<double> density_of(std::string_view text) {
   if (text.ends_with('%')) text.remove_suffix(1);
   const auto percent = parse_number(text);

@@ -1,5 +1,5 @@
-// WireForm: how the vectors of a run look on the wire: every number by itself in a format, or, with
-// a compressor or in parts, against what the peer has decoded before (channel.h); or in slices.
+// WireForm: how the vectors of a run look on the wire: every number by itself in a format; with a
+// compressor or in parts, as differences to what the peer has decoded (channel.h); or in slices.
 #pragma once
 
 #include <cstddef>
@@ -16,36 +16,36 @@
 
 namespace starling::optim {
 
-// What of a vector a message holds, and how.
+// Which numbers of a vector a message holds, and how they are encoded.
 struct Coding {
   const Compressor* compressor = nullptr;  // null: none
-  double density = 1;                      // of a sparse one
-  // After the first message of an edge each holds one of so many parts, in turn.
+  double density = 1;                      // the fraction of numbers that a sparse one keeps
+  // Every message after an edge's first holds one of this many parts, in turn.
   std::size_t parts = 1;
-  // After the first message of an edge each is encoded as Job::offer_to asks; see ladder.h.
+  // Every message after an edge's first is encoded as Job::offer_to asks; see ladder.h.
   bool is_chosen = false;
   // A message holds one slice, without a compressor or parts; see combine/slices.h.
   bool in_slices = false;
-  // With slices: what a node gives of its vector is masked, so that only the sum over all can be
-  // read; see combine/masked_parts.h. By these, which the caller makes, one for each trainer.
+  // With slices: parts are masked, so that only their sum can be read; see combine/masked_parts.h.
+  // The caller makes the masks, for one trainer alone.
   bool is_masked = false;
   std::shared_ptr<Masks> masks = {};
   // With masks: the part of a full averaging step that a model moves (Needs::mixing_share).
   double share = 1;
 
-  // Whether messages are of differences to what the peer has decoded before.
+  // Whether messages hold differences to what the peer has decoded.
   bool is_of_differences() const { return compressor != nullptr || parts > 1 || is_chosen; }
 };
 
-// A part of a vector in which blocks of a compressor begin anew.
+// A section of a vector; no block of a compressor crosses its ends.
 struct Segment {
   std::size_t count = 0;
-  // Each number travels in the format, such as those of a bias or of BatchNorm: these are few, and
-  // a variance that was encoded in few bits may be negative.
+  // Its numbers are sent in the format, not compressed, such as those of a bias or of BatchNorm:
+  // they are few, and a variance encoded in few bits may become negative.
   bool is_whole = false;
 };
 
-// The numbers of all.
+// The numbers of all segments.
 inline std::size_t count_of(std::span<const Segment> segments) {
   std::size_t count = 0;
   for (const Segment& segment : segments) count += segment.count;
@@ -54,29 +54,29 @@ inline std::size_t count_of(std::span<const Segment> segments) {
 
 // Bytes before the numbers of a message in slices.
 inline constexpr std::size_t kSliceHead = 8;
-// Of a masked part: the bytes after that and before its numbers, and of each number; one number
-// more shows whether masks have cancelled.
+// In a masked part: the bytes between that head and the numbers, and those of each number. One more
+// number shows whether the masks have cancelled.
 inline constexpr std::size_t kMaskedHead = 8, kMaskedWidth = 8;
 
 struct WireForm {
-  // Of vectors, of an edge's first vector and of segments that are whole. Null: that of the model's
-  // numbers.
+  // The format of vectors, with a compressor of an edge's first vector and of whole segments. Null:
+  // that of the model's numbers.
   const Format* format = nullptr;
   Coding coding = {};
   std::vector<Segment> segments = {};  // of the model
 
-  // Whether messages depend on those before them.
+  // Whether a message depends on earlier ones.
   bool remembers() const { return coding.is_of_differences() || coding.in_slices; }
 };
 
-// The format of vectors that can be read without those before them; null: none can.
+// The format of vectors if each can be decoded by itself; else null.
 inline const Format* readable_format(const WireForm& form) {
   return form.remembers() ? nullptr : form.format;
 }
 
-// "native" (no format), or as in wire_form_names() with any percentage; without segments.
+// Parses "native" (no format) or a name of wire_form_names() with any percentage; no segments.
 Result<WireForm> parse_wire_form(std::string_view text);
-// REQUIRES that there is one: our code names it, not the user.
+// REQUIRES such a name other than "native": it comes from the code, not from a user.
 WireForm wire_form_named(std::string_view text);
 // REQUIRES a format.
 std::string to_string(const WireForm& form);

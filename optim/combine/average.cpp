@@ -16,7 +16,7 @@ std::optional<Channel<S>> channel_of(const WireForm& form, std::size_t size) {
   return Channel<S>(form, model > 0 ? size / model : 1);
 }
 
-// For people.
+// Adds a rejection for each pair that was refused (factor 0).
 void name_refused(std::span<const MixTerm> terms, MixResult& result) {
   for (std::size_t k = 0; k < result.mixed.size(); ++k)
     if (result.factors[k] == 0)
@@ -76,7 +76,7 @@ MixResult Average<S>::absorb(std::span<const MixTerm> terms, const Counts& count
 template <class S>
 MixResult Average<S>::absorb_whole(std::span<const MixTerm> terms, const Counts& counts) {
   if (terms.empty()) return {};
-  // No neighbour needs what was sent from here on: the sessions keep what they may send again.
+  // Releases the sent vector; the streams hold it for as long as they may retransmit it.
   const Payload sent = sent_.empty() ? terms.front().own : std::exchange(sent_, {});
   const Aggregation& aggregation = reach_.aggregation();
   if (aggregation.rule->is_trimmed) return trim(s_.edit(), terms, *format_, aggregation.liars);
@@ -98,7 +98,7 @@ std::vector<double> Average<S>::factors(std::span<const Apart> pairs) {
   return reach_.factors(pairs, [this] { return std::sqrt(squared_norm(s_.values())); });
 }
 
-// The only neighbour's vector, if nothing but the term holds it: the result may overwrite it.
+// The buffer of the only neighbour's vector, to be overwritten; null: something else holds it too.
 template <class S>
 std::shared_ptr<std::byte> Average<S>::room_of(std::span<const MixTerm> terms) const {
   const bool is_alone = terms.size() == 1 && terms.front().theirs.size() == s_.size() * sizeof(S) &&
@@ -106,7 +106,7 @@ std::shared_ptr<std::byte> Average<S>::room_of(std::span<const MixTerm> terms) c
   return is_alone ? BufferPool::reopen(terms.front().theirs) : nullptr;
 }
 
-// The term with the span since the last pair of the same part.
+// The term, with the sum of its spans since the last averaged pair of the same part.
 template <class S>
 MixTerm Average<S>::of_part(const MixTerm& term) {
   MixTerm part = {.peer = term.peer, .weight = term.weight, .theirs = {}, .edge = term.edge};

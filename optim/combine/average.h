@@ -1,8 +1,9 @@
 // Average: a vector s to average with the neighbours' vectors:
 //   s+ = s + sum_j w_ij (s_j - s_i) ,   where s_i is s as sent (mixer.h).
-// With a compressor s_j - s_i is the D of the edge's channel (channel.h), each neighbour has a
-// vector of its own, and w_ij is times theta. In slices (slices.h) a round absorbs twice: what is
-// summed for others, and the means; otherwise what lies beyond the reach counts for less (reach.h).
+// With a compressor, s_j - s_i is the D of the edge's channel (channel.h), each neighbour gets its
+// own message, and w_ij is multiplied by theta. A round calls offer(), then absorb(); in slices
+// (slices.h) twice, for parts and for means. Otherwise large differences are limited (reach.h,
+// trimmer.h).
 #pragma once
 
 #include <functional>
@@ -22,16 +23,16 @@
 
 namespace starling::optim {
 
-// Vectors for neighbours, in the form of the run: the same for all, or one for each.
+// What a node sends in a round, in the form of the run: one vector for all, or one message an edge.
 struct Offer {
   Payload vector = {};
   std::vector<EdgeOffer> of_edge = {};
   CodecReport codec = {};
-  double reach = 0;          // see reach.h
-  std::string problem = {};  // for people: why it holds less than it should; empty: it does not
+  double reach = 0;          // tau as sent, 0: none; see reach.h
+  std::string problem = {};  // for people: why something is missing; empty: nothing is
 };
 
-// s, encoded for one edge.
+// Encodes s as message `to.number` of one edge.
 template <class S>
 EdgeOffer offer_over(Channel<S>& channel, const EdgePlace& to, std::span<const S> s,
                      BufferPool& pool) {
@@ -51,7 +52,7 @@ CodecReport report_of(const Channel<S>& channel) {
           .vector_bytes = channel.last_bytes()};
 }
 
-// The lives of this node's edges; see Job::edges and Job::ending.
+// The edge ids of this node; an edge that opens again gets another. See Job::edges and Job::ending.
 struct EdgeLives {
   std::span<const std::uint64_t> open;
   std::span<const std::uint64_t> ending = {};
@@ -61,8 +62,8 @@ struct EdgeLives {
 template <class S>
 class Average {
  public:
-  // s is one vector of the form's segments or several after another. The pool reuses buffers only
-  // if it serves vectors of one size.
+  // s holds one or more vectors of the form's segments, one after the other. The pool reuses
+  // buffers only if it serves vectors of one size.
   Average(std::span<const S> s, std::shared_ptr<BufferPool> pool, const WireForm& form,
           const Aggregation& aggregation = {});
 
@@ -70,16 +71,17 @@ class Average {
   // The numbers, to be changed. Payloads that were sent do not change.
   std::span<S> edit() { return s_.edit(); }
 
-  // Forgets what is remembered of other edges. Returns the lives under which pairs are counted:
-  // those of the open edges, or with masks one for all (slices.h).
+  // Sets the edges; deletes the state of all others. Returns the ids under which flows are counted:
+  // those of the open edges, or with masks one for the group, if there is one (slices.h).
   std::vector<std::uint64_t> keep(const EdgeLives& lives);
-  // s for the wire. `to`: the edges that get it, if each has a vector of its own.
+  // Encodes s. `to`: the edges to send to, if each gets its own message.
   Offer offer(std::span<const EdgePlace> to);
 
   using Count = FlowCount<S>;
-  // Of a term under one of the lives that keep() returned.
+  // The flow that counts a term of one of the ids that keep() returned; nothing: none.
   using Counts = std::function<std::optional<Count>(const MixTerm&)>;
-  // REQUIRES an earlier offer, and terms with `own`. What nothing but a term holds is overwritten.
+  // Averages s with the terms. REQUIRES an earlier offer(), and terms with `own`. May overwrite a
+  // payload that only its term holds.
   MixResult absorb(std::span<const MixTerm> terms, const Counts& counts = {});
 
  private:
@@ -93,11 +95,11 @@ class Average {
   SharedVector<S> s_;
   const Format* format_;
   Reach reach_;
-  bool compares_;  // distances: one part of a vector may differ more than another
+  bool compares_;  // the reach applies; false with parts, whose distances are not comparable
   std::optional<Channel<S>> channel_;
   std::optional<Slices<S>> slices_;
-  BufferPool wire_;  // for encoded vectors, whose size differs
-  Payload sent_;     // of the last offer, until vectors are averaged with it
+  BufferPool wire_;  // buffers of encoded vectors, whose size differs from that of s
+  Payload sent_;     // the vector of the last offer, until absorb()
 };
 
 }  // namespace starling::optim

@@ -52,7 +52,7 @@ Offer Duals<S>::offer(std::span<const S> x, std::span<const EdgePlace> to, Buffe
   return offer;
 }
 
-// Reads the neighbour's vector, or the part of it that came; or says why not.
+// Reads the pieces of the vector that the message holds. Returns why it is rejected; empty: valid.
 template <class S>
 std::string_view Duals<S>::read(const MixTerm& term, std::vector<S>& scratch,
                                 std::vector<Piece>& pieces) {

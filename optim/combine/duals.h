@@ -1,9 +1,9 @@
-// Duals: the z_ij of relaxed ADMM, one vector for each edge at each of its ends, and the q_ij that
-// the ends exchange:
+// Duals: the dual variables z_ij of relaxed ADMM, one vector at each end of each edge, and the q_ij
+// that the ends exchange:
 //   q_ij = 2 rho x_i - z_ij   is sent from i to j ;   z_ji+ = (1 - alpha) z_ji + alpha q_ij .
 // At a fixed point z_ij + z_ji = 2 rho x_i = 2 rho x_j: messages that are lost, late, out of order
-// or repeated do not change the limit. With a compressor q_ij is the sum of what was decoded of it
-// (channel.h), alpha is times theta, and every message is taken once and in order.
+// or repeated do not change the limit. With a compressor, q_ij is the sum of the decoded messages
+// (channel.h), alpha is times theta, and each message is absorbed once and in order.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace starling::optim {
 template <class S>
 class Duals {
  public:
-  // Each of `size` numbers. REQUIRES penalty > 0 and relaxation in (0, 1].
+  // Every z has `size` numbers. REQUIRES penalty > 0 and relaxation in (0, 1].
   Duals(std::size_t size, double penalty, double relaxation, const WireForm& form)
       : size_(size),
         rho_(static_cast<S>(penalty)),
@@ -35,18 +35,18 @@ class Duals {
   }
 
   std::size_t count() const { return z_.size(); }
-  // For State.
+  // The z of each edge id, for State.
   std::map<std::uint64_t, std::vector<S>>& by_edge() { return z_; }
-  // Sets the edges; a new one begins with z = rho x. Sums follow their order, so that rounding does
-  // not depend on the ids of edges.
+  // Sets the edges; the z of a new one starts at rho x. Sums are taken in the order of
+  // `lives.open`, so that rounding does not depend on edge ids.
   void keep(const EdgeLives& lives, std::span<const S> x);
   // v += factor sum_j z_ij
   void add_to(std::span<S> v, S factor) const;
 
-  // The vector for each neighbour, with a compressor for each of `to`.
+  // Encodes q for every edge; with a compressor only for those in `to`.
   Offer offer(std::span<const S> x, std::span<const EdgePlace> to, BufferPool& pool);
-  // Takes in the neighbours' vectors. Ignores terms of edges that are not kept; a vector of the
-  // wrong size or with a number that is not finite is rejected, and its z stays.
+  // Updates z with the neighbours' vectors. Ignores terms of unknown edges. Rejects a vector of the
+  // wrong size or with a number that is not finite, and leaves its z unchanged.
   std::vector<Rejection> absorb(std::span<const MixTerm> terms);
 
  private:

@@ -1,8 +1,8 @@
 // Flows: what has come over each edge since it opened,
 //   F_ij = sum over the pairs (s_i, s_j) averaged on it of c w_ij (s_j - s_i) ,
-// c being the algorithm's share times its gain for the pair. Both ends compute the same numbers but
-// for the sign, which floating point keeps, so the flows of a network always add up to nothing.
-// When an edge ends, both ends forget its flow: a crashed node leaves no trace at the others.
+// c being the algorithm's share times its gain for the pair. Both ends compute the same numbers, to
+// the last bit, with opposite signs, so the flows of a network always add up to zero. When an edge
+// ends, both ends delete its flow: a crashed node leaves no trace at the others.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +27,11 @@ inline double per_step(const MixTerm& term) {
 template <class S>
 class Flows {
  public:
-  // Each of `size` numbers.
+  // Every flow has `size` numbers.
   explicit Flows(std::size_t size) : size_(size) {}
 
-  // Sets the edges; a new one starts at zero. Sums follow their order, so that rounding does not
-  // depend on the ids of edges.
+  // Sets the edges; the flow of a new one starts at zero. Sums are taken in this order, so that
+  // rounding does not depend on edge ids.
   void keep(std::span<const std::uint64_t> edges) {
     std::erase_if(flows_, [&](const auto& item) {
       return std::ranges::find(edges, item.first) == edges.end();
@@ -40,23 +40,23 @@ class Flows {
       if (std::vector<S>& flow = flows_[edge]; flow.empty()) flow.resize(size_);
     order_.assign(edges.begin(), edges.end());
   }
-  // For State.
+  // The flow of each edge id, for State.
   std::map<std::uint64_t, std::vector<S>>& by_edge() { return flows_; }
-  // factor F_ij, one for each edge. Valid until another function is called.
+  // factor F_ij for each edge, in the order of keep(). Valid until another function is called.
   std::span<const Scaled<S>> scaled(S factor = 1) {
     scaled_.clear();
     for (const std::uint64_t edge : order_) scaled_.push_back({factor, flows_.at(edge)});
     return scaled_;
   }
 
-  // How much of a pair enters s, and how much of that is counted. The same at both of its ends.
+  // How far a pair moves s, and how the flow counts it. Both ends of an edge use the same.
   struct Shares {
-    double share = 1;                          // of w_ij: W~ = (1 - share) I + share W
-    double (*gain)(const MixTerm&) = nullptr;  // the unit of the flows; null: 1
+    double share = 1;                          // factor on w_ij: W~ = (1 - share) I + share W
+    double (*gain)(const MixTerm&) = nullptr;  // factor on the flow; null: 1
   };
-  // Averages s with the terms, and counts what came over each edge that is kept, of the last `size`
-  // numbers of s. The pair of an edge that has ended is averaged too, because its other end may
-  // have done so before the edge ended; neither end has a flow of it any more.
+  // Averages s with the terms, and adds what came over each kept edge to its flow, for the last
+  // `size` numbers of s. The pair of an ended edge is averaged too, because the other end may have
+  // averaged it before the edge ended; neither end still has a flow of that edge.
   MixResult absorb(Average<S>& s, std::span<const MixTerm> terms, const Shares& shares) {
     std::vector<MixTerm> shared(terms.begin(), terms.end());
     for (MixTerm& term : shared) term.weight *= shares.share;

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(kMaskedHead == sizeof(std::uint64_t) && kMaskedWidth == sizeof(std::uint64_t));
 
-// No honest member has seen as many changes; a later era is not believed.
+// More changes than an honest member can have seen; a later era is ignored.
 constexpr std::uint64_t kErasMost = std::uint64_t{1} << 48;
 
 constexpr std::size_t kSumTile = 1024;
@@ -62,7 +62,7 @@ std::shared_ptr<const MaskedRound<S>> MaskedParts<S>::begin(std::uint64_t round,
   return given;
 }
 
-// The era travels as it is: it follows from who came and went.
+// The era is sent unmasked: it depends on membership and on lost pairs alone, not on s.
 template <class S>
 void MaskedParts<S>::write(const MaskedRound<S>& round, NodeId to, std::size_t first,
                            std::size_t count, std::byte* wire) {

@@ -1,18 +1,17 @@
-// MaskedParts: what a node gives of its vector to those who sum slices (slices.h), such that a hub
-// learns the sum of all others' numbers and nothing else of them. Numbers travel in fixed point,
+// MaskedParts: masks the parts of its vector that a node sends to hubs (slices.h), so that a hub
+// learns only the sum of all other members' numbers. Numbers are sent in fixed point,
 //   u = round(2^32 s) + m  mod 2^64 ,   m the mask (base/masks.h) ,  |s| < 2^31 / n ,
 // so that their sum over the members of the group is exact, and only that sum can be read. The last
-// number of a part is 0 before it is masked: where the sum of these is not 0, masks have not
-// cancelled, and there is no mean.
+// number of a part is 0 before masking: if the sum of these is not 0, the masks have not cancelled,
+// and there is no mean.
 //
-// Who takes part: the group of the round, of n members. A hub that lacks a part of one of them has
-// no mean, and nothing is given again of the same round: two sums of the same numbers, with and
-// without a member, would show that member's.
+// The n members of the round's group take part. A hub that lacks one member's part has no mean, and
+// no second set of parts is made for the round: a sum with a member minus a sum without it is that
+// member's vector.
 //
-// The era orders what members count together (flows.h), which adds up to nothing only over all of
-// them: a node begins a new one where its group has changed or something it gave was lost, tells it
-// in its parts, and takes over a later one that it hears. What was counted in an earlier era is
-// forgotten.
+// Masked flows (flows.h) add up to zero only over the whole group, so they are counted by era. A
+// node begins a new era when its group changes or a pair never completes (slices.h), sends its era
+// in its parts, and adopts a later era that it receives. Flows of an earlier era are deleted.
 #pragma once
 
 #include <cstddef>
@@ -30,15 +29,15 @@
 
 namespace starling::optim {
 
-// Of fixed point.
+// The value of 1 in fixed point, and the bound on the sum of all members' numbers.
 inline constexpr double kFixedOne = 0x1p32, kFixedLimit = 0x1p31;
 
-// What a node gives in one round.
+// What a node contributes to one round.
 template <class S>
 struct MaskedRound {
   std::shared_ptr<const MaskGroup> group;
   std::uint64_t era = 0;
-  std::vector<S> numbers;  // s as its members count it, in fixed point
+  std::vector<S> numbers;  // s, rounded to fixed point as it is sent
 };
 
 template <class S>
@@ -46,24 +45,25 @@ class MaskedParts {
  public:
   explicit MaskedParts(std::shared_ptr<Masks> masks) : masks_(std::move(masks)) {}
 
-  // The group from now on; null: none.
+  // Sets the group; null: none. Begins a new era if the group has changed.
   void follow(std::shared_ptr<const MaskGroup> group);
-  // Something was lost that only one end may have counted.
+  // Begins a new era, because a pair was lost that only one end may have counted.
   void lose() { ++era_; }
+  // Adopts the era of a part received, if it is later.
   void hear(std::uint64_t era);
   std::uint64_t era() const { return era_; }
   const std::shared_ptr<const MaskGroup>& group() const { return group_; }
 
-  // The round begins with these numbers. Null: this node gives nothing in it, and problem() says
-  // why where that is for a person.
+  // Begins the round with the numbers s. Null: this node contributes nothing to it.
   std::shared_ptr<const MaskedRound<S>> begin(std::uint64_t round, std::span<const S> s);
-  // Empty: there is none.
+  // Why the last begin() gave null, if a person can change that; else empty.
   const std::string& problem() const { return problem_; }
-  // The bytes of a part of so many numbers, without its word.
+  // The bytes of a part of `count` numbers, without the kSliceHead bytes before it.
   static constexpr std::size_t bytes(std::size_t count) {
     return kMaskedHead + kMaskedWidth * count + kMaskedWidth;
   }
-  // Writes the numbers from `first` on for the member `to`; bytes(count) bytes, aligned to 8.
+  // Writes `count` numbers from `first` on, masked for the hub `to`, once a round for each hub.
+  // `wire`: bytes(count) bytes, aligned to 8.
   void write(const MaskedRound<S>& round, NodeId to, std::size_t first, std::size_t count,
              std::byte* wire);
 
@@ -74,10 +74,10 @@ class MaskedParts {
   std::string problem_;
 };
 
-// The era that a part tells. REQUIRES a part of the right size, after its word.
+// The era in a part, after `head` bytes. REQUIRES a part of the right size.
 std::uint64_t era_of(const Payload& part, std::size_t head);
-// The sums of the numbers of parts, each of `count` numbers after a head of that size and the era;
-// nothing where their masks have not cancelled. REQUIRES parts of the right size.
+// The sums over the parts, each of `count` numbers after `head` bytes and the era; nothing if the
+// masks have not cancelled. REQUIRES parts of the right size.
 std::optional<std::vector<double>> sum_of_parts(std::span<const Payload* const> parts,
                                                 std::size_t head, std::size_t count);
 

@@ -14,11 +14,11 @@
 namespace starling::optim {
 namespace {
 
-// Numbers of x, own and theirs that lie in the first-level cache together with what comes next.
+// Tiles of x, own and theirs fit into the first-level cache together with the tiles read next.
 constexpr std::size_t kMixTile = 1024;
 static_assert(kMixTile <= kTile);
 
-// A term, and the vector that theirs is averaged with; null: the one sent last.
+// A term, and the own vector that theirs is averaged with; null: the one sent last.
 struct Pair {
   const MixTerm* term;
   const Payload* earlier;
@@ -26,7 +26,7 @@ struct Pair {
   double factor = 1;    // on its weight
 };
 
-// Whether both share the same bytes, not only equal ones.
+// Whether both payloads are the same memory; equal bytes are not enough.
 bool is_same(const Payload& a, const Payload& b) {
   return std::ranges::equal(a.pieces(), b.pieces(), [](const auto& one, const auto& other) {
     return one.bytes.data() == other.bytes.data() && one.bytes.size() == other.bytes.size();
@@ -50,8 +50,8 @@ std::vector<Pair> fitting_pairs(std::span<const MixTerm> terms, const Payload& s
   return pairs;
 }
 
-// One pass with the given pairs, from x to `out`; returns ||theirs_j - s||^2 of each, not finite
-// where a number of the pair is not. `sent` is null where x itself is what was sent. A pair with an
+// One pass over memory with the given pairs, from x to `out`. Returns ||theirs_j - s||^2 of each,
+// not finite if a number of the pair is not. `sent` is null if x itself was sent. A pair with an
 // earlier vector pulls twice,
 //   w (theirs - earlier) = w (theirs - s) - w (earlier - s) .
 // REQUIRES pairs.
@@ -99,7 +99,7 @@ std::vector<double> pass(std::span<const S> x, const Payload* sent, const std::v
   return squared;
 }
 
-// Drops the pairs with a number that is not finite; returns how many.
+// Removes the pairs with a number that is not finite; returns how many.
 std::size_t drop_not_finite(std::vector<Pair>& pairs, const std::vector<double>& squared,
                             std::vector<Rejection>& rejections) {
   std::vector<Pair> kept;
@@ -113,8 +113,8 @@ std::size_t drop_not_finite(std::vector<Pair>& pairs, const std::vector<double>&
   return kept.size() - pairs.size();
 }
 
-// Measures the pairs, of which ||theirs_j - s||^2 is known, and shortens them. Returns whether a
-// weight has changed.
+// Sets the distance and factor of each pair; `squared` is ||theirs_j - s||^2 of each. Returns
+// whether a factor has changed.
 template <class S>
 bool shorten_pairs(std::vector<Pair>& pairs, const std::vector<double>& squared, std::size_t size,
                    const Format& format, const Shorten& shorten) {
@@ -163,10 +163,10 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
   MixResult result;
   std::vector<Pair> sound = fitting_pairs(terms, sent, x.size(), format, result.rejections);
   const Payload* own = x.is_shown_by(sent) ? nullptr : &sent;
-  // The result may not overwrite a vector that the distance is still to be taken from.
+  // shorten_pairs() still reads `theirs` for the distance to an earlier vector.
   if (std::ranges::any_of(sound, [](const Pair& pair) { return pair.earlier != nullptr; }))
     room.reset();
-  // Mixes again without the neighbours whose numbers are not finite, and where weights change.
+  // Repeats the pass if a pair was removed as not finite, and once if `shorten` changed a factor.
   bool is_mixed = false, is_measured = false;
   while (!sound.empty() && !is_mixed) {
     const bool is_in_place = room != nullptr;

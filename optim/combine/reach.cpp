@@ -23,14 +23,14 @@ double Reach::told() const {
   return distances_.size() + silent() > liars ? std::max(reach_, kNothing) : kNothing;
 }
 
-// The edges that count as infinitely long.
+// The number of edges that count as infinitely long.
 std::size_t Reach::silent() const {
   if (rounds_ < kSilence || open_.size() <= distances_.size()) return 0;
   const std::size_t unmeasured = open_.size() - distances_.size();
   return unmeasured <= aggregation_.liars ? unmeasured : 0;
 }
 
-// The distance that as many edges exceed as there may be liars; 0 if there are no more edges.
+// The (b+1)-th largest distance; 0 if at most b edges count.
 double Reach::measured() const {
   if (distances_.size() + silent() <= aggregation_.liars) return 0;
   std::vector<double> all;
@@ -40,7 +40,7 @@ double Reach::measured() const {
   return *next;
 }
 
-// Asks for the length of the own vector only where the last one does not do.
+// Computes ||s_i|| only if its last value does not already show that the pair is near enough.
 bool Reach::is_far(const Apart& pair, const std::function<double()>& own_length) {
   double most = 0;
   for (const auto& [edge, distance] : distances_)

@@ -13,17 +13,17 @@
 namespace starling::optim {
 namespace {
 
-// A message begins with a word, which leaves the numbers after it aligned: of a part a hash of how
-// its sender counts, of a mean whether there is one.
+// The word that begins a message keeps the numbers after it aligned. In a part it is a hash of what
+// both ends must count alike (count_hash); in a mean it says whether there is one.
 using Word = std::uint64_t;
 static_assert(sizeof(Word) == kSliceHead);
 constexpr Word kNoMean = 0, kMean = 1;
-// With masks: a part without numbers. And of a mean this bit; the others are those of its span.
+// With masks: the word of a part without numbers, and the bit of a mean, beside those of its span.
 constexpr Word kNoPart = 0, kMaskedMean = Word{1} << 63;
 
 constexpr std::size_t kSliceTile = 1024;
 
-// How a round counts the edge from the giver of a part to the one that sums it.
+// The hash in a part that the node of place `from` sends to the hub of place `to`.
 Word count_hash(const Slot& slot, std::size_t from, std::size_t to) {
   Word hash = mix64(slot.round);
   for (const std::size_t item : {slot.nodes, slot.hubs, from, to}) hash = mix64(hash ^ item);
@@ -39,7 +39,7 @@ Word masked_hash(const Slot& slot, const MaskedRound<S>& given, std::size_t from
   return mix64(count_hash(slot, from, to) ^ life_of(*given.group, given.era));
 }
 
-// A message of the word and so many bytes, which `write` writes, in a buffer for `most` bytes.
+// A message of the word and `bytes` bytes that `write` fills in, in a buffer for `most` bytes.
 template <class Write>
 Payload message_of(Word word, std::size_t bytes, std::size_t most, BufferPool& pool, Write write) {
   auto buffer = pool.take(sizeof word + most);
@@ -63,7 +63,7 @@ double span_of_word(Word word) {
   return std::bit_cast<double>(word & ~kMaskedMean);
 }
 
-// The numbers of a message.
+// Reads the numbers after the word.
 template <class S>
 VectorReader<S> reader_of(const Format& format, const Payload& message) {
   VectorReader<S> reader(format, message);
@@ -71,7 +71,7 @@ VectorReader<S> reader_of(const Format& format, const Payload& message) {
   return reader;
 }
 
-// Null: there is none.
+// The entry; null: there is none.
 template <class Edges>
 auto find_in(Edges& edges, std::uint64_t edge, std::uint64_t number)
     -> decltype(&edges.begin()->second.begin()->second) {
@@ -89,7 +89,7 @@ Slices<S>::Slices(const WireForm& form, std::size_t size)
   if (form.coding.is_masked) masked_.emplace(form.coding.masks);
 }
 
-// What was given over an edge that ends may have been counted by one end only.
+// Only one end may have counted the pair of a part that was sent over an edge that ends.
 template <class S>
 void Slices<S>::keep(std::span<const std::uint64_t> edges, std::shared_ptr<const MaskGroup> group) {
   bool is_lost = false;
@@ -111,7 +111,7 @@ typename Slices<S>::Range Slices<S>::slice(const Slot& slot, std::size_t place) 
   return {first, (turn + 1) * size_ / slot.hubs - first};
 }
 
-// The same for parts and means, so that they take turns in buffers.
+// The same for parts and means, so that the pool can reuse buffers of one for the other.
 template <class S>
 std::size_t Slices<S>::most_bytes(const Slot& slot) const {
   const std::size_t numbers = size_ / std::max<std::size_t>(slot.hubs, 1) + 1;
@@ -147,7 +147,7 @@ Payload Slices<S>::part(const Slot& slot, std::span<const S> s, BufferPool& pool
       [&](std::byte* wire) { write_numbers(*format_, s.subspan(first, count), wire); });
 }
 
-// A member of the group alone gets numbers: the masks are of those who take part.
+// Only members of the group get numbers: only they share masks.
 template <class S>
 Payload Slices<S>::masked_part(const Parts& parts, BufferPool& pool) {
   const Slot& slot = parts.slot;
@@ -193,8 +193,8 @@ bool Slices<S>::counts_alike(const Parts& parts) const {
   return parts.given && word == masked_hash(slot, *parts.given, slot.theirs, slot.own);
 }
 
-// The parts of a round are cut alike, also where members have come or gone since then. Means again,
-// in rare cases, without those whose numbers are not finite.
+// Parts keep the slot they were sent under, so a round is cut alike even if members change during
+// it. In rare cases the mean is computed again without parts whose numbers are not finite.
 template <class S>
 void Slices<S>::offer_means(std::span<EdgeOffer*> offers, std::uint64_t round, std::span<const S> s,
                             BufferPool& pool) {
@@ -219,7 +219,7 @@ void Slices<S>::offer_means(std::span<EdgeOffer*> offers, std::uint64_t round, s
   }
 }
 
-// Of this node's slice, and ||s_j - s_i||^2 of its numbers.
+// The mean of this node's slice. Sets Source::squared.
 template <class S>
 Payload Slices<S>::mean(std::span<Source> from, std::span<const S> s, BufferPool& pool) const {
   const Slot& slot = from.front().parts->slot;
@@ -249,8 +249,8 @@ Payload Slices<S>::mean(std::span<Source> from, std::span<const S> s, BufferPool
   return message;
 }
 
-// Nothing unless the part of every member has come, each from a node of its own, and their masks
-// have cancelled. Parts of one round are of one group.
+// Empty unless each other member's part has arrived and the masks have cancelled. All parts in
+// `from` are of one group, each of another node.
 template <class S>
 Payload Slices<S>::masked_mean(std::span<Source> from, std::span<const S> s,
                                BufferPool& pool) const {
@@ -278,7 +278,7 @@ Payload Slices<S>::masked_mean(std::span<Source> from, std::span<const S> s,
   Payload message = message_of(
       word, count * format_->width, most_bytes(slot), pool,
       [&](std::byte* wire) { write_numbers<S>(*format_, std::span<const S>(*lack), wire); });
-  // What others read is what is subtracted.
+  // Subtracts the mean as the others decode it, not the exact one.
   std::vector<S> scratch(count);
   const std::span<const S> told = reader_of<S>(*format_, message).next(scratch);
   for (std::size_t k = 0; k < count; ++k)
@@ -292,8 +292,8 @@ Payload Slices<S>::masked_mean(std::span<Source> from, std::span<const S> s,
 
 // ---------------------------------------------------------------- pairs
 
-// s += gain (more - less), and the flow += factor (more - less). Where s is `less` and the gain 1,
-// s becomes `more` to the last bit. Without `less` it is 0.
+// s += gains.model (more - less), and the flow += gains.flow (more - less). If s is `less` and the
+// gain 1, s becomes `more` to the last bit. A missing `less` is 0.
 template <class S>
 void Slices<S>::add(Range range, Numbers more, std::optional<Numbers> less, Gains gains,
                     std::span<S> s, const Count* count) const {
@@ -316,7 +316,7 @@ void Slices<S>::add(Range range, Numbers more, std::optional<Numbers> less, Gain
   }
 }
 
-// What a hub lacks to what it has given away: of the others' parts, or with masks D.
+// Moves this hub's slice by (part received - mean sent), with masks by D.
 template <class S>
 void Slices<S>::add_own(const Parts& taken, const MixTerm& term, Gains gains, std::span<S> s,
                         const Count* count) const {
@@ -347,7 +347,7 @@ const Format& Slices<S>::native() {
   return *format_named(sizeof(S) == sizeof(float) ? "f32" : "f64");
 }
 
-// One that is not finite is no mean of an honest peer's, who has counted nothing then.
+// An honest hub sends no mean that is not finite, and then counts nothing.
 template <class S>
 bool Slices<S>::is_finite_mean(const Payload& message, Range range) const {
   if (!holds(message, range)) return false;
@@ -430,7 +430,7 @@ std::vector<std::uint64_t> Slices<S>::counted(std::span<const std::uint64_t> edg
   return {life_of(*group, masked_->era())};
 }
 
-// Both ends leave a pair of weight 0 out.
+// Both ends leave out a pair of weight 0.
 template <class S>
 double Slices<S>::share(const MixTerm& term, const Slot& slot) const {
   if (!masked_ || !(term.weight > 0)) return term.weight;

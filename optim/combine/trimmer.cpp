@@ -15,7 +15,7 @@ struct Pull {
   S difference, weight;
 };
 
-// The sum of what is left without the `liars` at both ends. Changes the order of the pulls.
+// The weighted sum without the `liars` smallest and largest differences. Reorders the pulls.
 template <class S>
 S trimmed_sum(std::span<Pull<S>> pulls, std::size_t liars) {
   std::ranges::sort(pulls, {}, &Pull<S>::difference);
