@@ -15,12 +15,15 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/process/version.h"
+#include "base/text.h"
+#include "daemon/rest/document.h"
+#include "daemon/rest/page.h"
 #include "daemon/rest/status_json.h"
 
 namespace starling::daemon {
 namespace {
 
+using nlohmann::json;
 using prometheus::MetricType;
 using Labels = std::vector<prometheus::ClientMetric::Label>;
 
@@ -29,24 +32,25 @@ std::string valid_utf8(const std::string& text) {
   return nlohmann::json::parse(to_text(text)).get<std::string>();
 }
 
-// The families of one scrape, in order. Those without a value are left out.
+// The families of one scrape, in the order in which they were first named. Those without a value
+// are left out.
 class Families {
  public:
-  void gauge(const char* name, std::string help, std::optional<double> value = {}) {
+  void gauge(const std::string& name, std::string help, std::optional<double> value = {}) {
     begin(MetricType::Gauge, name, std::move(help), value);
   }
-  void counter(const char* name, std::string help, std::optional<double> value = {}) {
+  void counter(const std::string& name, std::string help, std::optional<double> value = {}) {
     begin(MetricType::Counter, name, std::move(help), value);
   }
 
-  // A value of the family that was begun last.
+  // A value of the family that was named last.
   void put(std::optional<double> value, Labels labels = {}) {
     if (!value || !std::isfinite(*value)) return;
+    prometheus::MetricFamily& family = families_[current_];
     prometheus::ClientMetric metric;
     metric.label = std::move(labels);
-    (families_.back().type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) =
-        *value;
-    families_.back().metric.push_back(std::move(metric));
+    (family.type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) = *value;
+    family.metric.push_back(std::move(metric));
   }
 
   std::string text() {
@@ -56,18 +60,21 @@ class Families {
   }
 
  private:
-  void begin(MetricType type, const char* name, std::string help, std::optional<double> value) {
-    families_.push_back({.name = name, .help = std::move(help), .type = type, .metric = {}});
+  void begin(MetricType type, const std::string& name, std::string help,
+             std::optional<double> value) {
+    const auto found = std::ranges::find(families_, name, &prometheus::MetricFamily::name);
+    current_ = static_cast<std::size_t>(found - families_.begin());
+    if (found == families_.end())
+      families_.push_back({.name = name, .help = std::move(help), .type = type, .metric = {}});
     put(value);
   }
 
   std::vector<prometheus::MetricFamily> families_;
+  std::size_t current_ = 0;
 };
 
 void add_node(Families& families, const Snapshot& snapshot) {
   const Identity& identity = snapshot.identity;
-  families.gauge("starling_build_info", "The program; the value is always 1.");
-  families.put(1, {{"version", std::string(kVersion)}});
   families.gauge("starling_node_info",
                  "Who the node is and what it runs; the value is always 1. Join it to other "
                  "series to show the name: starling_round * on (instance) group_left (node) "
@@ -76,114 +83,84 @@ void add_node(Families& families, const Snapshot& snapshot) {
                    {"algorithm", identity.algorithm},
                    {"schedule", identity.schedule},
                    {"topology", identity.topology_kind}});
-  families.gauge("starling_uptime_seconds", "Time since the process started.",
-                 seconds(snapshot.now));
-  families.gauge("starling_state",
-                 "1 for the state that the node is in, 0 for the others. A node that is degraded "
-                 "runs, and something that a person can mend is wrong with it.");
-  using gossip::State;
-  for (const State state :
-       {State::starting, State::joining, State::training, State::paused, State::degraded,
-        State::leaving, State::ending, State::settling, State::sealing, State::finished})
-    families.put(state == snapshot.status.state, {{"state", std::string(gossip::name(state))}});
-  families.gauge("starling_warnings",
-                 "How many things are wrong that a person can mend; /v1/status says which.",
-                 static_cast<double>(snapshot.status.warnings.size()));
+  families.gauge("starling_certificate_end_seconds",
+                 "When the node's certificate ends, in seconds since 1970.");
+  if (const auto& certificate = snapshot.security.certificate)
+    families.put(static_cast<double>(certificate->not_after));
 }
 
-void add_run(Families& families, const gossip::RunStatus& run) {
-  families.gauge("starling_round",
-                 "Rounds completed or jumped over. It jumps where a newcomer takes the model and "
-                 "the round of a node that trains.",
-                 static_cast<double>(run.round));
-  families.counter("starling_steps_total", "Local steps: gradients that moved the model.",
-                   run.steps);
-  families.counter("starling_samples_total",
-                   "Samples that the local steps looked at, repeated ones counted again.",
-                   run.samples);
-  families.gauge("starling_shard_samples", "Samples of the data that this node trains on.",
-                 static_cast<double>(run.shard_samples));
-  families.gauge(
-      "starling_goal_remaining_seconds",
-      "Time until the first limit of stop.* is reached, as it goes now. Absent where none "
-      "is set, or nothing is known yet.",
-      run.end.remaining_s);
-  if (run.privacy)
-    families.gauge("starling_privacy_epsilon",
-                   "With optim.noise: what the node's vectors may tell about one of its samples, "
-                   "by its steps in all lives. Absent where nothing bounds it.",
-                   run.privacy->epsilon);
-  if (run.steps == 0) return;  // both are zeros, not measurements
-  families.gauge("starling_loss",
-                 "Training loss of the last local step, of one batch of the node's own data: it "
-                 "is noisy, and low where the node knows its own data only.",
-                 run.loss);
-  families.gauge("starling_learning_rate", "Length of the last local step.", run.learning_rate);
+// ---- fields of documents
+
+// The series of a field, as "x-metric" of /openapi.json names them: "gauge FAMILY", "counter FAMILY
+// LABEL" or "counter FAMILY LABEL=VALUE", and after ": " what the family is, if not as the field.
+// A label without a value has those of the field: the keys of an object, the values of a choice, of
+// which that of the field counts 1, or a text.
+struct Series {
+  std::string kind, family, help;
+  std::string label, value;
+};
+
+Series series_of(const json& field) {
+  const auto words = field.at("x-metric").get<std::string>();
+  const std::size_t end = words.find(": ");
+  const std::vector<std::string> parts = split(words.substr(0, end), ' ');
+  Series series{parts.at(0), parts.at(1),
+                end == std::string::npos ? field.value("description", "") : words.substr(end + 2)};
+  if (parts.size() < 3) return series;
+  const std::size_t equals = parts[2].find('=');
+  series.label = parts[2].substr(0, equals);
+  if (equals != std::string::npos) series.value = parts[2].substr(equals + 1);
+  return series;
 }
 
-void add_codec(Families& families, const gossip::CodecStatus& codec) {
-  families.gauge("starling_codec_quality_ratio",
-                 "How much of what the node's vectors have to tell its codec carries, from 0 to 1: "
-                 "a mean over recent messages and all edges. 1 with plain formats.",
-                 codec.quality);
-  families.gauge("starling_codec_memory_bytes",
-                 "Bytes of what the codec remembers of the edges. 0 with plain formats.",
-                 static_cast<double>(codec.memory_bytes));
-  if (codec.vector_bytes == 0) return;  // the model is not known yet
-  families.gauge("starling_vector_bytes",
-                 "Bytes of a vector that the node offers, after the first of an edge.",
-                 static_cast<double>(codec.vector_bytes));
+// Of a list its length.
+std::optional<double> number_of(const json& value) {
+  if (value.is_array()) return static_cast<double>(value.size());
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
-void add_evaluation(Families& families, const gossip::RunStatus& run) {
-  families.gauge("starling_distance_to_optimum",
-                 "||x - x*||, where the optimum x* is known: reference problems.",
-                 run.distance_to_optimum);
-  if (!run.evaluation) return;
-  families.gauge("starling_eval_round", "The round in which the model was evaluated last.",
-                 static_cast<double>(run.evaluation->round));
-  families.gauge("starling_eval_loss",
-                 "Loss of the last evaluation, on held-out data, or as a trainer tells it.",
-                 run.evaluation->loss);
-  families.gauge("starling_eval_accuracy_ratio",
-                 "Share of held-out samples that the last evaluation classified right, from 0 to "
-                 "1. Absent for regression.",
-                 run.evaluation->accuracy);
-  families.gauge("starling_eval_rmse",
-                 "Root mean square error of the last evaluation, in units of the target. Absent "
-                 "for classification.",
-                 run.evaluation->rmse);
+const json& openapi() {
+  static const json document = json::parse(page_file("/openapi.json")->bytes);
+  return document;
 }
 
-void add_consensus(Families& families, const gossip::Status& status) {
-  families.counter("starling_abandoned_edges_total",
-                   "Closed edges that were given up while one end may have averaged a pair of "
-                   "vectors and the other not: a share of the mean may be lost with each.",
-                   status.abandoned_edges);
-  if (status.run.round == 0) return;  // zeros, not measurements
-  families.gauge("starling_consensus_distance_ratio",
-                 "How far the models are from their mean, relative to it: ||x_i - mean|| / "
-                 "||mean||, estimated from the neighbours. When it grows, the averaged loss "
-                 "deceives: the learning rate is too large for the topology.",
-                 status.consensus_distance);
-  families.gauge("starling_mixing_rate_ratio",
-                 "What a round of averaging left of a disagreement, measured over 256 rounds, from "
-                 "0 to 1. Where it grows, vectors are late or nodes are missing; 1 - spectral_gap "
-                 "of /v1/topology is what the graph promises.",
-                 status.mixing_rate);
-  families.gauge("starling_neighbor_distance_max",
-                 "||x_j - x_i|| to the neighbour whose model is farthest.",
-                 status.neighbor_distance);
+const json& resolved(const json& schema) {
+  const auto reference = schema.find("$ref");
+  if (reference == schema.end()) return schema;
+  return openapi().at(json::json_pointer(reference->get<std::string>().substr(1)));
 }
 
-void add_members(Families& families, const gossip::Status& status) {
-  using gossip::Liveness;
-  families.gauge("starling_members",
-                 "Members that this node knows, itself among them: alive, suspect (silent for a "
-                 "while), dead (silent for long) or left (took leave).");
-  for (const auto liveness : {Liveness::alive, Liveness::suspect, Liveness::dead, Liveness::left})
-    families.put(static_cast<double>(count_in(status.members, liveness)),
-                 {{"state", std::string(gossip::name(liveness))}});
+void add_series(Families& families, const json& field, const json& value, const Labels& labels) {
+  if (value.is_null()) return;
+  const Series series = series_of(field);
+  series.kind == "counter" ? families.counter(series.family, series.help)
+                           : families.gauge(series.family, series.help);
+  const auto put = [&](std::optional<double> number, const std::string& label) {
+    Labels all = labels;
+    if (!series.label.empty()) all.push_back({series.label, valid_utf8(label)});
+    families.put(number, std::move(all));
+  };
+  const json& schema = resolved(field);
+  if (value.is_object())
+    for (const auto& [key, number] : value.items()) put(number_of(number), key);
+  else if (schema.contains("enum"))
+    for (const json& choice : schema["enum"]) put(choice == value ? 1 : 0, choice);
+  else if (value.is_string())
+    put(1, value);
+  else
+    put(number_of(value), series.value);
+}
+
+// Of the fields of a document that the schema describes, and of objects within.
+void add_fields(Families& families, const json& schema, const json& document) {
+  for (const auto& [name, field] : resolved(schema).at("properties").items()) {
+    const auto value = document.find(name);
+    if (value == document.end()) continue;
+    if (field.contains("x-metric"))
+      add_series(families, field, *value, {});
+    else if (value->is_object() && resolved(field).contains("properties"))
+      add_fields(families, field, *value);
+  }
 }
 
 void add_events(Families& families, const EventCounts& events) {
@@ -196,134 +173,54 @@ void add_events(Families& families, const EventCounts& events) {
                  {{"kind", std::string(name(static_cast<gossip::Event::Kind>(kind)))}});
 }
 
-void add_traffic(Families& families, const gossip::Status& status) {
-  families.counter("starling_sent_bytes_total",
-                   "Bytes of payload that were sent: vectors above all.", status.sent_bytes);
-  families.gauge("starling_sent_peak_bytes_per_second",
-                 "Of the last 16 seconds, the most bytes of payload sent in a quarter of one.",
-                 status.sent_most_per_s);
-  families.counter("starling_received_bytes_total", "Bytes that were received.",
-                   status.received_bytes);
-  families.counter("starling_time_seconds_total",
-                   "Where the time of the node goes: compute (local steps and evaluation), wait "
-                   "(for neighbours and the network) or mix (averaging).");
-  families.put(seconds(status.compute), {{"activity", "compute"}});
-  families.put(seconds(status.wait), {{"activity", "wait"}});
-  families.put(seconds(status.mix), {{"activity", "mix"}});
-  families.counter("starling_evaluation_seconds_total",
-                   "The part of the computing in which the model was evaluated.",
-                   seconds(status.evaluation));
-  families.counter("starling_network_wait_seconds_total",
-                   "The part of the waiting in which a vector was under way. A node that mostly "
-                   "waits so has a network too slow for its model.",
-                   seconds(status.network_wait));
-  families.counter("starling_rejected_messages_total",
-                   "Messages refused, by reason; repeated, incarnation and incomplete are normal.");
-  for (const auto& [reason, count] : status.rejected)
-    families.put(static_cast<double>(count), {{"reason", valid_utf8(reason)}});
-}
-
-void add_security(Families& families, const SecurityStatus& security) {
-  families.gauge("starling_certificate_end_seconds",
-                 "When the node's certificate ends, in seconds since 1970.");
-  if (security.certificate) families.put(static_cast<double>(security.certificate->not_after));
-  families.counter("starling_refused_connections_total",
-                   "Connections with other nodes that were refused, by reason.");
-  for (const auto& [reason, count] : security.refused)
-    families.put(static_cast<double>(count), {{"reason", reason}});
-}
-
 // ---- neighbours
+
+constexpr const char* kOther = "other";
 
 // The edges that one value of the label `neighbor` stands for: one, or all that are "other".
 struct Neighbor {
   std::string label;
-  std::vector<const gossip::EdgeStatus*> edges;
+  std::vector<json> edges = {};
 };
 
-std::vector<Neighbor> neighbors(std::span<const gossip::EdgeStatus> edges) {
+std::vector<Neighbor> neighbors(const Snapshot& snapshot) {
   std::vector<Neighbor> named;
-  Neighbor other{"other", {}};
+  Neighbor other{kOther};
   std::set<std::string> taken = {other.label};
-  for (const gossip::EdgeStatus& edge : edges) {
-    std::string label = valid_utf8(edge.name);
+  for (json& edge : neighbors_json(snapshot)["neighbors"]) {
+    std::string label = valid_utf8(edge["name"]);
     // Two series of the same labels would cost the scrape.
     if (named.size() < kNeighborSeriesLimit && taken.insert(label).second)
-      named.push_back({std::move(label), {&edge}});
+      named.push_back({std::move(label), {std::move(edge)}});
     else
-      other.edges.push_back(&edge);
+      other.edges.push_back(std::move(edge));
   }
   if (!other.edges.empty()) named.push_back(std::move(other));
   return named;
 }
 
-// Puts the largest value of each neighbour.
-void put_largest(Families& families, std::span<const Neighbor> neighbors, auto value) {
-  for (const Neighbor& neighbor : neighbors) {
-    std::optional<double> largest;
-    for (const gossip::EdgeStatus* edge : neighbor.edges)
-      if (const std::optional<double> one = edge->*value; one && std::isfinite(*one))
-        largest = std::max(*one, largest.value_or(*one));
-    families.put(largest, {{"neighbor", neighbor.label}});
+// Of several edges the largest value counts, of a "gauge/least" the least. The others have no
+// counters: those of a changing set would go back.
+json value_of(const std::string& name, const std::string& kind, const Neighbor& neighbor) {
+  if (kind == "counter")
+    return neighbor.label == kOther ? json() : neighbor.edges.front().value(name, json());
+  std::optional<double> found;
+  for (const json& edge : neighbor.edges)
+    if (const auto one = number(edge, name.c_str())) {
+      const double before = found.value_or(*one);
+      found = kind == "gauge/least" ? std::min(*one, before) : std::max(*one, before);
+    }
+  return found ? json(*found) : json();
+}
+
+void add_neighbors(Families& families, const std::vector<Neighbor>& neighbors) {
+  const json& schema = openapi()["components"]["schemas"]["Neighbor"];
+  for (const auto& [name, field] : schema["properties"].items()) {
+    if (!field.contains("x-metric")) continue;
+    const std::string kind = series_of(field).kind;
+    for (const Neighbor& neighbor : neighbors)
+      add_series(families, field, value_of(name, kind, neighbor), {{"neighbor", neighbor.label}});
   }
-}
-
-// The same, with the least.
-void put_least(Families& families, std::span<const Neighbor> neighbors, auto value) {
-  for (const Neighbor& neighbor : neighbors) {
-    double least = neighbor.edges.front()->*value;
-    for (const gossip::EdgeStatus* edge : neighbor.edges) least = std::min(least, edge->*value);
-    families.put(least, {{"neighbor", neighbor.label}});
-  }
-}
-
-// A counter of each neighbour that has series of its own.
-void put_counter(Families& families, std::span<const Neighbor> neighbors, auto value) {
-  for (const Neighbor& neighbor : neighbors)
-    if (neighbor.label != "other")
-      families.put(static_cast<double>(neighbor.edges.front()->*value),
-                   {{"neighbor", neighbor.label}});
-}
-
-void add_edge_gauges(Families& families, std::span<const Neighbor> neighbors) {
-  using gossip::EdgeStatus;
-  families.gauge("starling_neighbor_round_trip_seconds",
-                 "Time that a message to the neighbour and its answer take.");
-  put_largest(families, neighbors, &EdgeStatus::rtt_s);
-  families.gauge("starling_neighbor_staleness_rounds",
-                 "By how many rounds the newest vector of the neighbour is older than the node's "
-                 "own. Where it grows, the neighbour is slow, stopped or cut off.");
-  put_largest(families, neighbors, &EdgeStatus::staleness);
-  families.gauge("starling_neighbor_queued_bytes",
-                 "Bytes of vectors that the neighbour has not acknowledged.");
-  put_largest(families, neighbors, &EdgeStatus::queued_bytes);
-  families.gauge("starling_neighbor_distance", "||x_j - x_i||: how far the two models are apart.");
-  put_largest(families, neighbors, &EdgeStatus::distance);
-  families.gauge("starling_neighbor_codec_quality_ratio",
-                 "How much of the vectors to the neighbour the codec carries, from 0 to 1. 1 with "
-                 "plain formats.");
-  put_least(families, neighbors, &EdgeStatus::codec_quality);
-}
-
-void add_edge_counters(Families& families, std::span<const Neighbor> neighbors) {
-  using gossip::EdgeStatus;
-  families.counter("starling_neighbor_sent_bytes_total",
-                   "Bytes of vectors sent over the edge since it opened.");
-  put_counter(families, neighbors, &EdgeStatus::sent_bytes);
-  families.counter("starling_neighbor_received_bytes_total",
-                   "Bytes of vectors received over the edge since it opened.");
-  put_counter(families, neighbors, &EdgeStatus::received_bytes);
-  families.counter("starling_neighbor_repeated_bytes_total",
-                   "Bytes of vectors that were sent again, since the edge opened: what a lossy "
-                   "network costs.");
-  put_counter(families, neighbors, &EdgeStatus::repeated_bytes);
-  families.counter("starling_neighbor_rejected_vectors_total",
-                   "Vectors of the neighbour that were not averaged, by reason.");
-  for (const Neighbor& neighbor : neighbors)
-    if (neighbor.label != "other")
-      for (const auto& [reason, count] : neighbor.edges.front()->rejected)
-        families.put(static_cast<double>(count),
-                     {{"neighbor", neighbor.label}, {"reason", valid_utf8(reason)}});
 }
 
 void add_edges(Families& families, std::span<const gossip::EdgeStatus> edges) {
@@ -335,9 +232,6 @@ void add_edges(Families& families, std::span<const gossip::EdgeStatus> edges) {
        {EdgeState::opening, EdgeState::active, EdgeState::late, EdgeState::refused})
     families.put(static_cast<double>(std::ranges::count(edges, state, &gossip::EdgeStatus::state)),
                  {{"state", std::string(gossip::name(state))}});
-  const std::vector<Neighbor> labelled = neighbors(edges);
-  add_edge_gauges(families, labelled);
-  add_edge_counters(families, labelled);
 }
 
 // ---- the fleet
@@ -396,19 +290,14 @@ void add_fleet(Families& families, const gossip::FleetStatus& fleet) {
 }  // namespace
 
 std::string metrics_text(const Snapshot& snapshot, const EventCounts& events) {
-  const gossip::Status& status = snapshot.status;
   Families families;
   add_node(families, snapshot);
-  add_run(families, status.run);
-  add_codec(families, status.run.codec);
-  add_evaluation(families, status.run);
-  add_consensus(families, status);
-  add_members(families, status);
+  add_fields(families, openapi()["components"]["schemas"]["Status"],
+             status_json(snapshot, std::nullopt));
   add_events(families, events);
-  add_traffic(families, status);
-  add_security(families, snapshot.security);
-  add_edges(families, status.edges);
-  add_fleet(families, status.fleet);
+  add_edges(families, snapshot.status.edges);
+  add_neighbors(families, neighbors(snapshot));
+  add_fleet(families, snapshot.status.fleet);
   return families.text();
 }
 
