@@ -4,21 +4,10 @@
 #include <iterator>
 #include <utility>
 
+#include "gossip/wire/connection_rules.h"
 #include "sim/options.h"
 
 namespace starling::sim {
-namespace {
-
-// As of daemon/process/outgoing.h.
-constexpr std::size_t kWordsLimit = 256, kVectorsLimit = 2;
-
-// As of daemon/process/peers.cpp: the answer comes on the bulk plane.
-bool invites_vectors(const gossip::Body& body) {
-  return std::holds_alternative<gossip::Hello>(body) ||
-         std::holds_alternative<gossip::SnapshotRequest>(body);
-}
-
-}  // namespace
 
 Connections::Connections(const Network& network, std::size_t nodes)
     : network_(&network), machines_(nodes) {
@@ -58,7 +47,7 @@ void Connections::hang_up(Time now, std::size_t node, const gossip::Hangup& hang
   if (machines_[*peer].is_hidden) waiting_.erase(line_of(hop));
   const auto found = open_.find(line_of(hop));
   if (machines_[node].is_hidden && found != open_.end())
-    found->second.closes_at = std::min(found->second.closes_at, now + kLinger);
+    found->second.closes_at = std::min(found->second.closes_at, now + gossip::kConnectionLinger);
 }
 
 const Endpoint& Connections::control_of(std::size_t node, NodeId peer) const {
@@ -83,7 +72,7 @@ std::vector<Parcel> Connections::post(Time now, Parcel parcel) {
   const Hop hop = parcel.hop;
   const bool from_hidden = machines_[hop.from].is_hidden, to_hidden = machines_[hop.to].is_hidden;
   if (from_hidden && to_hidden) return leaving;
-  if (from_hidden && invites_vectors(parcel.message.body))
+  if (from_hidden && gossip::kind_of(parcel.message.body).invites_vectors)
     open(now, line_of({hop.from, hop.to, gossip::Plane::bulk}), leaving);
   if (from_hidden) open(now, line_of(hop), leaving);
   if (from_hidden || to_hidden) {
@@ -128,8 +117,10 @@ bool Connections::is_gone(Time now, const Line& line, bool by_hidden) const {
 // cut.
 bool Connections::passes(Time now, Connection& connection, bool is_blocked, bool by_hidden) {
   Time& limit = connection.given_up[by_hidden ? 0 : 1];
-  limit = is_blocked || connection.is_forgotten ? std::min(limit, now + kPatience) : kNever;
-  if (connection.closes_at != kNever) connection.closes_at = by_hidden ? kNever : now + kLinger;
+  limit =
+      is_blocked || connection.is_forgotten ? std::min(limit, now + gossip::kCutPatience) : kNever;
+  if (connection.closes_at != kNever)
+    connection.closes_at = by_hidden ? kNever : now + gossip::kConnectionLinger;
   return !connection.is_forgotten;
 }
 
@@ -146,7 +137,7 @@ void Connections::open(Time now, const Line& line, std::vector<Parcel>& leaving)
 void Connections::wait(Parcel parcel) {
   std::deque<Parcel>& queue = waiting_[line_of(parcel.hop)];
   const bool is_bulk = parcel.hop.plane == gossip::Plane::bulk;
-  const bool is_full = queue.size() >= (is_bulk ? kVectorsLimit : kWordsLimit);
+  const bool is_full = queue.size() >= gossip::waiting_limit(parcel.hop.plane);
   counts_.vanished += is_full;
   if (is_full && (!is_bulk || parcel.message.payload.empty())) return;
   if (is_full) queue.pop_back();

@@ -4,8 +4,8 @@
 // its sender, as in daemon/process/outgoing.h. Two hidden nodes have no connection.
 //
 // A connection ends with the process at either end. One that a NAT has forgotten, or on whose way
-// nothing passes, swallows what is sent, until an end has had no answer for kPatience: that end
-// gives it up. A hidden node then opens another one.
+// nothing passes, swallows what is sent, until an end has had no answer for gossip::kCutPatience:
+// that end gives it up. A hidden node then opens another one.
 #pragma once
 
 #include <array>
@@ -38,11 +38,6 @@ struct Parcel {
 
 class Connections {
  public:
-  // As kCutPatience in daemon/process/conversations.h.
-  static constexpr Duration kPatience = std::chrono::seconds(3);
-  // As of daemon/process/conversations.cpp: how long a connection that was hung up still serves.
-  static constexpr Duration kLinger = std::chrono::milliseconds(500);
-
   // REQUIRES that `network` outlives it.
   Connections(const Network& network, std::size_t nodes);
 

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/content_hash.h"
 #include "base/planted.h"
+#include "gossip/wire/connection_rules.h"
 
 namespace starling::sim {
 namespace {
@@ -19,10 +20,6 @@ using namespace std::chrono_literals;
 constexpr std::size_t kRecords = 1 << 16;
 constexpr Duration kTickLeast = 1ms;  // between ticks that ask for another at once
 constexpr Duration kJobLeast = 1us;   // so that time passes even where nothing costs any
-// As of daemon/process/connect_prober.h: between two tries of a look, and how long it waits for an
-// answer.
-constexpr Duration kLookEvery = 500ms;
-constexpr Duration kLookPatience = 1500ms;
 
 void mix_in(std::uint64_t& hash, std::initializer_list<std::uint64_t> words) {
   for (const std::uint64_t word : words) hash = mix64(hash ^ word);
@@ -208,7 +205,7 @@ void World::happen(Look& look) {
     look.is_refused = true;
     queue_.push(now() + 2 * network_.options().delay, std::move(look));
   } else if (!look.is_refused && now() < look.until) {
-    queue_.push(std::min(now() + kLookEvery, look.until), std::move(look));
+    queue_.push(std::min(now() + gossip::kConnectTryEvery, look.until), std::move(look));
   } else if (!waits(look.node, look)) {
     const std::uint64_t kind = look.is_refused ? 5 : 6;
     history_.note(now(), kind, look.node, stable_hash(to_string(look.at)));
@@ -269,7 +266,7 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
     else if (const auto* probe = std::get_if<gossip::ConnectProbe>(&output))
       queue_.push(now(), Look{node, nodes_[node].life, probe->of,
                               probe->of ? connections_.control_of(node, *probe->of) : probe->at,
-                              now() + kLookPatience});
+                              now() + gossip::kConnectPatience});
     else if (const auto* training = std::get_if<gossip::Train>(&output))
       train(node, training->job);
     else if (auto* save = std::get_if<gossip::Save>(&output))

@@ -9,6 +9,7 @@
 
 #include "daemon/process/connection.h"
 #include "daemon/process/descriptors.h"
+#include "gossip/wire/connection_rules.h"
 
 namespace starling::daemon {
 
@@ -22,7 +23,7 @@ void ConnectProber::probe(const Target& target, const Endpoint& where) {
     return;
   if (!numeric_address(where, SOCK_STREAM)) return;
   const Clock::time_point now = Clock::now();
-  attempts_.push_back({target, where, {}, now, now + kPatience});
+  attempts_.push_back({target, where, {}, now, now + gossip::kConnectPatience});
   if (const Outcome outcome = try_again(attempts_.back()); outcome != Outcome::undecided) {
     if (outcome == Outcome::refused) found_.emplace_back(target, Finding::refused);
     attempts_.pop_back();
@@ -30,7 +31,7 @@ void ConnectProber::probe(const Target& target, const Endpoint& where) {
 }
 
 ConnectProber::Outcome ConnectProber::try_again(Attempt& attempt) {
-  attempt.next_try += kTryEvery;
+  attempt.next_try += gossip::kConnectTryEvery;
   Connection connection = begin_connection(attempt.address);
   if (connection.socket) attempt.sockets.push_back(std::move(connection.socket));
   if (connection.error == 0) return Outcome::accepted;

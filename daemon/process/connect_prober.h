@@ -53,8 +53,6 @@ class ConnectProber {
   static constexpr std::size_t kAttemptsLimit = 32;
   // Descriptors of one attempt. All attempts take at most a sixteenth of the process's limit.
   static constexpr std::size_t kAttemptDescriptors = 3;
-  static constexpr std::chrono::milliseconds kTryEvery{500};
-  static constexpr std::chrono::milliseconds kPatience{1500};
 
   const std::size_t attempts_limit_;
   std::vector<Attempt> attempts_;

@@ -11,12 +11,10 @@
 #include "daemon/process/log.h"
 #include "daemon/process/memory.h"
 #include "daemon/process/own_addresses.h"
+#include "gossip/wire/connection_rules.h"
 
 namespace starling::daemon {
 namespace {
-
-// A connection that is to be closed stays open this long, and longer while data move on it.
-constexpr std::chrono::milliseconds kLinger{500};
 
 // How long frames of a connection that has ended may still be read.
 constexpr std::chrono::seconds kRead{1};
@@ -92,14 +90,15 @@ bool is_cut(const Conversation& conversation, std::chrono::milliseconds patience
 // not have read them.
 bool is_outgoing(const tcp_info& info) {
   return info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0 ||
-         std::chrono::milliseconds(info.tcpi_last_data_sent) < kLinger;
+         std::chrono::milliseconds(info.tcpi_last_data_sent) < gossip::kConnectionLinger;
 }
 
 // Whether that is so, or bytes were received within kLinger.
 bool is_moving(const Conversation& conversation) {
   if (conversation.descriptor < 0 || conversation.ended) return false;
   const tcp_info info = state_of(conversation.descriptor);
-  return is_outgoing(info) || std::chrono::milliseconds(info.tcpi_last_data_recv) < kLinger;
+  return is_outgoing(info) ||
+         std::chrono::milliseconds(info.tcpi_last_data_recv) < gossip::kConnectionLinger;
 }
 
 // Shuts a connection down: ZeroMQ notices its end, and frees what it held.
@@ -138,7 +137,7 @@ bool Conversations::is_idle(const Route& route) const {
   if (found == all_.end() || found->second.descriptor < 0 || found->second.ended) return false;
   const tcp_info info = state_of(found->second.descriptor);
   return std::chrono::milliseconds(std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv)) >=
-         kCutPatience;
+         gossip::kCutPatience;
 }
 
 void Conversations::lost(const Route& route) {
@@ -188,7 +187,7 @@ void Conversations::heard(Conversation& connection, const Wire::Arrived& arrived
   if (!connection.ended) connection.descriptor = arrived.descriptor;
   connection.received_bytes += arrived.bytes;
   ended_.erase({arrived.route.socket, connection.address});
-  if (connection.closes_at) connection.closes_at = Clock::now() + kLinger;
+  if (connection.closes_at) connection.closes_at = Clock::now() + gossip::kConnectionLinger;
   connection.last_use = ++uses_;
 }
 
@@ -241,7 +240,8 @@ void Conversations::close_superseded(const Conversation& by, const Closed& close
 }
 
 void Conversations::close_soon(const Route& route, Clock::time_point now) {
-  if (Conversation* connection = find(route)) connection->closes_at = now + kLinger;
+  if (Conversation* connection = find(route))
+    connection->closes_at = now + gossip::kConnectionLinger;
 }
 
 void Conversations::follow(Clock::time_point now, const Closed& closed) {
@@ -354,7 +354,7 @@ bool Conversations::is_due(const Conversation& connection, Clock::time_point now
   // Bytes from an unknown peer do not keep a connection open.
   if (connection.closes_at && now >= *connection.closes_at)
     if (!connection.peer || !is_moving(connection)) return true;
-  if (is_cut(connection, kCutPatience, kCutSendings)) {
+  if (is_cut(connection, gossip::kCutPatience, kCutSendings)) {
     if (connection.peer && connection.plane == Plane::control) cut_.push_back(*connection.peer);
     return true;
   }

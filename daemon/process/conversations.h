@@ -53,10 +53,8 @@ class Conversations {
   static constexpr std::int64_t kHeldBytesLimit = 64 << 20;
   // A connection without a greeting is closed after this. Longer: strangers hold descriptors.
   static constexpr std::chrono::seconds kGreetingPatience{5};
-  // A connection is cut if nothing was acknowledged for this long despite this many
-  // retransmissions: a NAT has dropped it, or a cable is out. Longer: a node that cannot be dialled
-  // dials again later. Shorter: packet loss alone ends a connection.
-  static constexpr std::chrono::seconds kCutPatience{3};
+  // A connection is cut if nothing was acknowledged for gossip::kCutPatience despite this many
+  // retransmissions.
   static constexpr int kCutSendings = 4;
 
   struct Limits {

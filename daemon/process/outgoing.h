@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "gossip/wire/connection_rules.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/transfer.h"
 
@@ -19,7 +20,7 @@ class Outgoing {
 
   // Returns how many messages were dropped: the last of a full queue, or this one.
   std::size_t push(gossip::Frames frames) {
-    const bool is_full = queue_.size() >= limit();
+    const bool is_full = queue_.size() >= gossip::waiting_limit(plane_);
     if (is_full && (plane_ == gossip::Plane::control || !frames.has_payload()))
       return 1;                      // is repeated; must not displace a vector
     if (is_full) queue_.pop_back();  // the front, which may have begun, stays
@@ -65,8 +66,6 @@ class Outgoing {
     bool sent_header = false;
     bool begun = false;
   };
-
-  std::size_t limit() const { return plane_ == gossip::Plane::bulk ? 2 : 256; }
 
   gossip::Plane plane_;
   std::deque<Item> queue_;

@@ -21,12 +21,6 @@ std::optional<TraceSpan> vector_span(const gossip::Send& send, const std::string
                    .bytes = bytes};
 }
 
-// Whether the answer comes on the bulk plane; the peer may be unable to dial.
-bool invites_vectors(const gossip::Body& body) {
-  return std::holds_alternative<gossip::Hello>(body) ||
-         std::holds_alternative<gossip::SnapshotRequest>(body);
-}
-
 }  // namespace
 
 const gossip::Contact* Peers::find(NodeId node) const {
@@ -80,7 +74,7 @@ void Peers::act(gossip::Send& send) {
   const gossip::Contact* contact = find(send.to);
   if (!contact) return;
   if (const auto at = way_to(send.to, *contact)) transport_.reach(send.to, at);
-  if (invites_vectors(send.message.body)) transport_.open(send.to, Plane::bulk);
+  if (gossip::kind_of(send.message.body).invites_vectors) transport_.open(send.to, Plane::bulk);
   std::optional<TraceSpan> span = vector_span(send, contact->name);
   const Plane plane = gossip::kind_of(send.message.body).plane;
   transport_.send(send.to, plane, cutter_.cut(std::move(send.message), send.from));

@@ -64,18 +64,20 @@ bool Membership::awake(Time now) {
 
 // ---------------------------------------------------------------- messages from members
 
-void Membership::receive(Time now, const Envelope& from, const Body& body, Outbox& out) {
-  if (from.sender == roster_.self()) return hear_namesake(now, body, out);
-  if (const auto* join = std::get_if<Join>(&body)) hear(now, from, *join, out);
-  if (const auto* gossip = std::get_if<Gossip>(&body))
-    for (const Rumor& rumor : gossip->rumors) merge(now, from.sender, rumor, out);
-  if (const auto* table = std::get_if<Table>(&body)) hear(now, from, *table, out);
-  if (const auto* probe = std::get_if<Probe>(&body)) hear(now, from, *probe, out);
-  if (const auto* digest = std::get_if<Digest>(&body))
-    if (roster_.entry(from.sender)) dissemination_.receive(from.sender, *digest, out);
-  if (const auto* news = std::get_if<Revoked>(&body)) revocations_.receive(now, *news, out);
-  if (const auto* dial = std::get_if<DialBack>(&body))
-    reachability_.receive(now, from.sender, *dial, out);
+void Membership::hear(Time now, const Envelope& from, const Gossip& gossip, Outbox& out) {
+  for (const Rumor& rumor : gossip.rumors) merge(now, from.sender, rumor, out);
+}
+
+void Membership::hear(Time, const Envelope& from, const Digest& digest, Outbox& out) {
+  if (roster_.entry(from.sender)) dissemination_.receive(from.sender, digest, out);
+}
+
+void Membership::hear(Time now, const Envelope& from, const DialBack& dial, Outbox& out) {
+  reachability_.receive(now, from.sender, dial, out);
+}
+
+void Membership::hear(Time now, const Envelope&, const Revoked& news, Outbox& out) {
+  revocations_.receive(now, news, out);
 }
 
 // A Join of a known member from its known address is always answered; other joins are limited.

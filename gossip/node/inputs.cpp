@@ -1,15 +1,9 @@
 #include "gossip/node/inputs.h"
 
-#include <concepts>
 #include <utility>
 
 namespace starling::gossip {
 namespace {
-
-template <class B>
-concept OfMembers = std::same_as<B, Join> || std::same_as<B, Gossip> || std::same_as<B, Table> ||
-    std::same_as<B, Digest> || std::same_as<B, Probe> || std::same_as<B, DialBack> ||
-    std::same_as<B, Revoked>;
 
 // How long a leaving node waits at most until its pairs are settled. Smaller: the mean of the fleet
 // may change where much is lost. Larger: beside a neighbour that is silent a node stops later.
@@ -123,7 +117,7 @@ void Handling::hear(Message& message) const {
   const Envelope& from = message.envelope;
   const bool is_misdirected = std::holds_alternative<Misdirected>(message.body);
   if (!is_misdirected && from.sender == node.members.self())
-    return node.membership.receive(now, from, message.body, node.outbox);
+    return node.membership.hear_namesake(now, message.body, node.outbox);
   if (!is_misdirected) node.membership.heard_from(now, from.sender, from.incarnation, node.outbox);
   std::visit(Hearing{node, now, from, message.payload}, message.body);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -28,6 +29,7 @@ struct MessageKind {
   std::uint64_t number;   // on the wire; never used again for another kind
   std::string_view name;  // for people
   Plane plane;
+  bool invites_vectors = false;  // the answer comes on the bulk plane
 };
 
 enum class Liveness : std::uint8_t { alive, suspect, dead, left };
@@ -91,7 +93,7 @@ struct Probe {
 // end that sees its own epoch echoed. `claim` identifies the sender's memory of the edge from an
 // earlier life (KeptEdge); it never changes within an epoch; 0: nothing.
 struct Hello {
-  static constexpr MessageKind kKind{2, "hello", Plane::control};
+  static constexpr MessageKind kKind{2, "hello", Plane::control, true};
   std::uint64_t epoch = 0;
   std::uint64_t echo = 0;
   std::uint64_t schema = 0;  // hash of the model, its precision and the codec
@@ -120,7 +122,7 @@ struct Surveys {
   std::vector<Survey> surveys;
 };
 struct SnapshotRequest {
-  static constexpr MessageKind kKind{5, "snapshot request", Plane::control};
+  static constexpr MessageKind kKind{5, "snapshot request", Plane::control, true};
   Member self;  // the donor may not know the newcomer yet
 };
 // The answer to a Join of another cluster. The only message that is exchanged between clusters.
@@ -241,6 +243,15 @@ struct Tally {
 using Body =
     std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round, Table, Probe,
                  Misdirected, Terms, Estimate, Revoked, DialBack, Digest, Tally>;
+
+// What members tell each other of themselves; see Membership.
+using MembershipBody = std::variant<Join, Gossip, Table, Digest, Probe, DialBack, Revoked>;
+template <class B, class Variant>
+inline constexpr bool is_alternative_of = false;
+template <class B, class... All>
+inline constexpr bool is_alternative_of<B, std::variant<All...>> = (std::is_same_v<B, All> || ...);
+template <class B>
+concept OfMembers = is_alternative_of<B, MembershipBody>;
 
 // The rumors that a message carries; null: its kind carries none.
 inline std::vector<Rumor>* rumors_in(Body& body) {

@@ -98,7 +98,7 @@ struct Party {
   }
   void hear(Time now, const gossip::Message& message) {
     if (message.envelope.sender == membership.roster().self())
-      return membership.receive(now, message.envelope, message.body, outbox);
+      return membership.hear_namesake(now, message.body, outbox);
     // As the gate does.
     const auto known = membership.roster().incarnation_of(message.envelope.sender);
     if (known && message.envelope.incarnation < *known &&
@@ -106,7 +106,12 @@ struct Party {
         !std::holds_alternative<gossip::Probe>(message.body))
       return;
     membership.heard_from(now, message.envelope.sender, message.envelope.incarnation, outbox);
-    membership.receive(now, message.envelope, message.body, outbox);
+    std::visit(
+        [&](const auto& body) {
+          if constexpr (gossip::OfMembers<std::remove_cvref_t<decltype(body)>>)
+            membership.receive(now, message.envelope, body, outbox);
+        },
+        message.body);
     if (const auto* hello = std::get_if<gossip::Hello>(&message.body))
       links.receive(now, message.envelope, *hello, membership.roster(), outbox);
     if (const auto* bye = std::get_if<gossip::Bye>(&message.body))

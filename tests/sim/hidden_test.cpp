@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/lengths.h"
+#include "gossip/wire/connection_rules.h"
 #include "tests/sim/battery.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/hidden_world.h"
@@ -244,9 +245,9 @@ TEST_CASE("Without a connection that a hidden node opened nothing reaches it") {
   CHECK(sent(Time{}, 0, 1) == 1);
   connections.forget(1);
   CHECK(sent(Time{}, 1, 0) == 0);
-  CHECK(sent(Time(sim::Connections::kPatience), 0, 1) == 0);
-  CHECK(sent(Time(sim::Connections::kPatience), 1, 0) == 1);
-  CHECK(sent(Time(sim::Connections::kPatience), 0, 1) == 1);
+  CHECK(sent(Time(gossip::kCutPatience), 0, 1) == 0);
+  CHECK(sent(Time(gossip::kCutPatience), 1, 0) == 1);
+  CHECK(sent(Time(gossip::kCutPatience), 0, 1) == 1);
   connections.end(0);
   connections.begin(0, sim::control_of(0), false);
   CHECK(sent(Time(20s), 0, 1) == 0);

@@ -1,0 +1,29 @@
+// The rules by which drivers carry messages: facts that a process and the simulator share.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "gossip/wire/message.h"
+
+namespace starling::gossip {
+
+// Messages that wait for one peer. Control messages are repeated by the node; a newer vector
+// replaces one that has not begun. Larger: more memory for a peer that reads nothing. Smaller:
+// rumors of a large cluster are dropped, and sent again later.
+constexpr std::size_t waiting_limit(Plane plane) {
+  return plane == Plane::bulk ? 2 : 256;
+}
+
+// A connection is cut if nothing was acknowledged for this long: a NAT has dropped it, or a cable
+// is out. Longer: a node that cannot be dialled dials again later. Shorter: packet loss alone ends
+// a connection.
+inline constexpr std::chrono::seconds kCutPatience{3};
+// A connection that is to be closed stays open this long, and longer while data move on it.
+inline constexpr std::chrono::milliseconds kConnectionLinger{500};
+
+// Between two tries to connect to an address, to see whether anybody listens there; and until no
+// answer counts as none.
+inline constexpr std::chrono::milliseconds kConnectTryEvery{500}, kConnectPatience{1500};
+
+}  // namespace starling::gossip
