@@ -5,7 +5,7 @@
 
 settings: keys, values and scopes are those of `starling config --json`, the help is that of `starling config`.
 look-up: the resources are those of daemon/rest/page/openapi.json, the metrics those of
-daemon/rest/metrics_text.cpp, and what does not go together is what `starling config` refuses.
+that file and of daemon/rest/metrics_text.cpp, and what does not go together is what `starling config` refuses.
 TEST_REWRITE=1 writes the tables anew.
 """
 import difflib
@@ -68,22 +68,40 @@ def settings():
     return text
 
 
+def openapi():
+    return json.loads((REPOSITORY / "daemon/rest/page/openapi.json").read_text())
+
+
 def resources():
-    document = json.loads((REPOSITORY / "daemon/rest/page/openapi.json").read_text())
+    document = openapi()
     rows = [f"| `{verb.upper()} {path}` | {cell(resource['summary'])} |\n"
             for path, verbs in document["paths"].items() for verb, resource in verbs.items()]
     assert len(rows) > 15, rows
     return "\n## Resources of a node\n\n| resource | what it answers or does |\n|---|---|\n" + "".join(rows)
 
 
+def metrics_of_fields(part):
+    """(name, kind, what it is), where a field of openapi.json has a series; the reader is metrics_text.cpp."""
+    if isinstance(part, dict):
+        if "x-metric" in part:
+            series, _, words = part["x-metric"].partition(": ")
+            kind, name = series.split()[:2]
+            yield name, kind.partition("/")[0], words or part.get("description", "")
+        part = list(part.values())
+    for more in part if isinstance(part, list) else ():
+        yield from metrics_of_fields(more)
+
+
 def metrics():
     source = (REPOSITORY / "daemon/rest/metrics_text.cpp").read_text()
-    found = re.findall(r'\b(gauge|counter)\(\s*"(\w+)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', source)
-    assert len(found) > 40, len(found)
+    rows = {}
+    for name, kind, words in metrics_of_fields(openapi()):
+        rows.setdefault(name, (kind, words))
+    for kind, name, words in re.findall(r'\b(gauge|counter)\(\s*"(\w+)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', source):
+        rows[name] = kind, "".join(re.findall(QUOTED, words))
+    assert len(rows) > 40, len(rows)
     text = "\n## Metrics\n\n| metric | kind | what it is |\n|---|---|---|\n"
-    for kind, name, words in found:
-        text += f"| `{name}` | {kind} | {cell(''.join(re.findall(QUOTED, words)))} |\n"
-    return text
+    return text + "".join(f"| `{name}` | {kind} | {cell(words)} |\n" for name, (kind, words) in sorted(rows.items()))
 
 
 QUOTED = r'"((?:[^"\\]|\\.)*)"'
