@@ -97,7 +97,7 @@ void add_node(Families& families, const Snapshot& snapshot) {
 // which that of the field counts 1, or a text.
 struct Series {
   std::string kind, family, help;
-  std::string label, value;
+  std::string label = {}, value = {};
 };
 
 Series series_of(const json& field) {
@@ -187,7 +187,8 @@ std::vector<Neighbor> neighbors(const Snapshot& snapshot) {
   std::vector<Neighbor> named;
   Neighbor other{kOther};
   std::set<std::string> taken = {other.label};
-  for (json& edge : neighbors_json(snapshot)["neighbors"]) {
+  json document = neighbors_json(snapshot);
+  for (json& edge : document["neighbors"]) {
     std::string label = valid_utf8(edge["name"]);
     // Two series of the same labels would cost the scrape.
     if (named.size() < kNeighborSeriesLimit && taken.insert(label).second)
