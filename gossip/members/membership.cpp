@@ -64,20 +64,31 @@ bool Membership::awake(Time now) {
 
 // ---------------------------------------------------------------- messages from members
 
-void Membership::hear(Time now, const Envelope& from, const Gossip& gossip, Outbox& out) {
-  for (const Rumor& rumor : gossip.rumors) merge(now, from.sender, rumor, out);
-}
+// A kind without an operator is an error of the compiler.
+struct Membership::Hearing {
+  Membership& membership;
+  Time now;
+  const Envelope& from;
+  Outbox& out;
 
-void Membership::hear(Time, const Envelope& from, const Digest& digest, Outbox& out) {
-  if (roster_.entry(from.sender)) dissemination_.receive(from.sender, digest, out);
-}
+  void operator()(const Join& join) const { membership.hear(now, from, join, out); }
+  void operator()(const Gossip& gossip) const {
+    for (const Rumor& rumor : gossip.rumors) membership.merge(now, from.sender, rumor, out);
+  }
+  void operator()(const Table& table) const { membership.hear(now, from, table, out); }
+  void operator()(const Digest& digest) const {
+    if (membership.roster_.entry(from.sender))
+      membership.dissemination_.receive(from.sender, digest, out);
+  }
+  void operator()(const Probe& probe) const { membership.hear(now, from, probe, out); }
+  void operator()(const DialBack& dial) const {
+    membership.reachability_.receive(now, from.sender, dial, out);
+  }
+  void operator()(const Revoked& news) const { membership.revocations_.receive(now, news, out); }
+};
 
-void Membership::hear(Time now, const Envelope& from, const DialBack& dial, Outbox& out) {
-  reachability_.receive(now, from.sender, dial, out);
-}
-
-void Membership::hear(Time now, const Envelope&, const Revoked& news, Outbox& out) {
-  revocations_.receive(now, news, out);
+void Membership::receive(Time now, const Envelope& from, const MembershipBody& body, Outbox& out) {
+  std::visit(Hearing{*this, now, from, out}, body);
 }
 
 // A Join of a known member from its known address is always answered; other joins are limited.

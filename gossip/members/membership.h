@@ -43,9 +43,7 @@ class Membership {
 
   // Call this first in every step. Returns whether the node was suspended.
   bool awake(Time now);
-  void receive(Time now, const Envelope& from, const MembershipBody& body, Outbox& out) {
-    std::visit([&](const auto& message) { hear(now, from, message, out); }, body);
-  }
+  void receive(Time now, const Envelope& from, const MembershipBody& body, Outbox& out);
   // From a node with this node's name: a Join or a Table; other messages change nothing.
   void hear_namesake(Time now, const Body& body, Outbox& out);
   // The findings of a ConnectProbe.
@@ -82,14 +80,10 @@ class Membership {
   std::string health() const;
 
  private:
-  // One for each kind of MembershipBody.
+  struct Hearing;  // takes each kind of MembershipBody
   void hear(Time now, const Envelope& from, const Join& join, Outbox& out);
-  void hear(Time now, const Envelope& from, const Gossip& gossip, Outbox& out);
   void hear(Time now, const Envelope& from, const Table& table, Outbox& out);
-  void hear(Time now, const Envelope& from, const Digest& digest, Outbox& out);
   void hear(Time now, const Envelope& from, const Probe& probe, Outbox& out);
-  void hear(Time now, const Envelope& from, const DialBack& dial, Outbox& out);
-  void hear(Time now, const Envelope& from, const Revoked& news, Outbox& out);
   bool merge(Time now, NodeId teller, const Rumor& rumor, Outbox& out);
   void self_changed(Time now);
   void tell_reachability(Time now, bool is_hidden, Outbox& out);
