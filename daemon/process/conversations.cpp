@@ -86,14 +86,14 @@ bool is_cut(const Conversation& conversation, std::chrono::milliseconds patience
          std::chrono::milliseconds(info.tcpi_last_ack_recv) >= patience;
 }
 
-// Whether bytes are unsent or not acknowledged, or were sent within kLinger, so that the peer may
-// not have read them.
+// Whether bytes are unsent or not acknowledged, or were sent within kConnectionLinger, so that the
+// peer may not have read them.
 bool is_outgoing(const tcp_info& info) {
   return info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0 ||
          std::chrono::milliseconds(info.tcpi_last_data_sent) < gossip::kConnectionLinger;
 }
 
-// Whether that is so, or bytes were received within kLinger.
+// Whether that is so, or bytes were received within kConnectionLinger.
 bool is_moving(const Conversation& conversation) {
   if (conversation.descriptor < 0 || conversation.ended) return false;
   const tcp_info info = state_of(conversation.descriptor);

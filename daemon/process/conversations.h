@@ -72,7 +72,7 @@ class Conversations {
   bool is_silent(const Route& route) const;
   // Marks a connection that sending has found gone; its event follows.
   void lost(const Route& route);
-  // Whether neither data nor acknowledgements have arrived over it for kCutPatience.
+  // Whether neither data nor acknowledgements have arrived over it for gossip::kCutPatience.
   bool is_idle(const Route& route) const;
   // The peers whose control connection was closed since the last call because it was cut.
   std::vector<NodeId> take_cut() { return std::exchange(cut_, {}); }

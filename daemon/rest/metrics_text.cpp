@@ -93,8 +93,9 @@ void add_node(Families& families, const Snapshot& snapshot) {
 
 // The series of a field, as "x-metric" of /openapi.json names them: "gauge FAMILY", "counter FAMILY
 // LABEL" or "counter FAMILY LABEL=VALUE", and after ": " what the family is, if not as the field.
-// A label without a value has those of the field: the keys of an object, the values of a choice, of
-// which that of the field counts 1, or a text.
+// Without VALUE the label's values come from the field. A field of counts has a series for each of
+// its keys. A field with a list of allowed values has a series for each of them: 1 for its present
+// value, 0 for the others. Another text has one series, whose number is 1.
 struct Series {
   std::string kind, family, help;
   std::string label = {}, value = {};
@@ -113,7 +114,7 @@ Series series_of(const json& field) {
   return series;
 }
 
-// Of a list its length.
+// The number of a series: that of a field, or the length of a list.
 std::optional<double> number_of(const json& value) {
   if (value.is_array()) return static_cast<double>(value.size());
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
@@ -151,7 +152,7 @@ void add_series(Families& families, const json& field, const json& value, const 
     put(number_of(value), series.value);
 }
 
-// Of the fields of a document that the schema describes, and of objects within.
+// Adds the series of a document's fields, which the schema describes, and of the objects within.
 void add_fields(Families& families, const json& schema, const json& document) {
   for (const auto& [name, field] : resolved(schema).at("properties").items()) {
     const auto value = document.find(name);

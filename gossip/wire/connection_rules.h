@@ -22,8 +22,8 @@ inline constexpr std::chrono::seconds kCutPatience{3};
 // A connection that is to be closed stays open this long, and longer while data move on it.
 inline constexpr std::chrono::milliseconds kConnectionLinger{500};
 
-// Between two tries to connect to an address, to see whether anybody listens there; and until no
-// answer counts as none.
+// A probe of an address tries to connect every kConnectTryEvery. The address counts as unanswered
+// after kConnectPatience.
 inline constexpr std::chrono::milliseconds kConnectTryEvery{500}, kConnectPatience{1500};
 
 }  // namespace starling::gossip

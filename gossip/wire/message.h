@@ -244,7 +244,7 @@ using Body =
     std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round, Table, Probe,
                  Misdirected, Terms, Estimate, Revoked, DialBack, Digest, Tally>;
 
-// What members tell each other of themselves; see Membership.
+// The messages of the membership protocol; Membership receives them.
 using MembershipBody = std::variant<Join, Gossip, Table, Digest, Probe, DialBack, Revoked>;
 template <class B, class Variant>
 inline constexpr bool is_alternative_of = false;
