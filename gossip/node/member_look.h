@@ -1,7 +1,7 @@
-// MemberLook: when to look at all members again. A look costs a time that grows with their number,
-// and each of them sends messages: so looks come no more often than every 20 us times the members,
-// 20 ms at most, or when the caller has something new. Larger: a large fleet ends later. Smaller:
-// the look at a thousand takes 40 us for each message.
+// MemberLook: when to walk all members again. A walk takes a time that grows with the number of
+// members, and each member sends messages. So two walks are at least 20 us times the members apart,
+// at most 20 ms, unless the caller has a message or a result of its own. Larger: a large fleet ends
+// later. Smaller: with a thousand members each message costs a walk of 40 us.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// Parties: those who train in one run with this node: the members that have its values of the
-// agreed keys, as its roster has them at one moment. Making one walks all members; ask it as often
-// as needed. Valid until a member changes.
+// Parties: the members that train in one run with this node, because their agreed keys have the
+// same values. The constructor walks all members once. Valid until a member changes.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +14,18 @@ namespace starling::gossip {
 
 class Parties {
  public:
-  // `liars`: so many of them may say what is false.
+  // `liars`: the number of members that may send false records.
   Parties(const Roster& members, std::size_t liars);
 
   // Live and suspect ones, this node included, in natural order of names.
   const std::vector<const Member*>& here() const { return here_; }
-  // Those that are gone, and had ended.
+  // The members that left or died after their rounds were over.
   const std::vector<const Member*>& gone() const { return gone_; }
   bool is_self(const Member& member) const { return &member == self_; }
 
-  // Of those here, the ones whose rounds are over, and this node.
+  // The number of present parties whose rounds are over; this node counts as one of them.
   std::size_t ended() const;
-  // Of those here, how many have to say the same for it to be believed.
+  // The number of present parties whose equal records are believed.
   std::size_t enough() const;
   // The model that most of those here tell, and how many; this node tells `own`, if that is not 0.
   // A model that only refused ones tell does not count, unless `enough` tell it.
