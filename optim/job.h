@@ -69,7 +69,7 @@ struct Needs {
   bool sums_models = true;
   // The part of a full averaging step that a model moves: (1 - share) I + share W. 0: none.
   double mixing_share = 1;
-  // So many members may tell the same false round; see gossip/edges/credence.h.
+  // So many members may tell the same false round; see gossip/edges/round_check.h.
   std::size_t liars = 1;
 };
 

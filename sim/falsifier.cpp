@@ -15,8 +15,8 @@ void Falsifier::hear(std::size_t from, const Payload& payload) {
 void Falsifier::falsify(std::size_t to, gossip::Round& round, Payload& payload) {
   turn_round(round.round);
   Told& told = told_[to];
-  if (told.payload.empty() || told.index != round.index || round.index == 0)
-    told = {round.index, lie(to, payload)};
+  if (told.payload.empty() || told.number != round.number || round.number == 0)
+    told = {round.number, lie(to, payload)};
   payload = told.payload;
   round.round += lie_->rounds_ahead;
 }

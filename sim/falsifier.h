@@ -33,7 +33,7 @@ class Falsifier {
  private:
   using Vector = LieScene::Vector;
   struct Told {
-    std::uint64_t index = 0;
+    std::uint64_t number = 0;
     Payload payload;
   };
 

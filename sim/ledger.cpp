@@ -53,7 +53,7 @@ void Ledger::see(std::size_t node, const gossip::Send& send) {
   const Payload& vector = send.message.payload;
   if (vector.empty()) return;
   const bool in_slices = world_->options().base.schedule->is_in_slices;
-  const Offer offer{node, book.life, round->round, in_slices && round->index % 2 == 0};
+  const Offer offer{node, book.life, round->round, in_slices && round->number % 2 == 0};
   const Offer* const known = find(vector);
   if (known && *known == offer) return;  // once more, or to somebody else
   if (round->round < book.offered_round)
@@ -75,12 +75,12 @@ const Ledger::Offer* Ledger::find(const Payload& vector) const {
 // While nothing goes astray, however late it comes, nothing is sent again.
 void Ledger::count_bytes(std::size_t node, const gossip::Send& send) {
   const auto& round = std::get<gossip::Round>(send.message.body);
-  if (round.index == 0 || send.message.payload.empty()) return;
+  if (round.number == 0 || send.message.payload.empty()) return;
   if (has_astray(world_->fault_counts())) return;
   const double bytes = static_cast<double>(send.message.payload.size() - send.from);
   std::uint64_t& highest = numbered_[{node, send.to, round.epoch, round.echo}];
-  (round.index > highest ? first_bytes_ : again_bytes_) += bytes;
-  highest = std::max(highest, round.index);
+  (round.number > highest ? first_bytes_ : again_bytes_) += bytes;
+  highest = std::max(highest, round.number);
   if (again_bytes_ > kAgainLimit * first_bytes_)
     report_("vectors are sent once", node,
             fmt::format("{:.0f} bytes once more after {:.0f} bytes", again_bytes_, first_bytes_));
@@ -117,8 +117,8 @@ void Ledger::enter(std::size_t node, const optim::MixTerm& term) {
     entry.weight = term.weight;
   else if (std::abs(entry.weight - term.weight) > kTolerance)
     report_("weights are symmetric", node,
-            fmt::format("gives {} to node-{} in round {} and gets {}", term.weight,
-                        theirs->node, theirs->round, entry.weight));
+            fmt::format("gives {} to node-{} in round {} and gets {}", term.weight, theirs->node,
+                        theirs->round, entry.weight));
 }
 
 void Ledger::expect_settled() {

@@ -31,7 +31,7 @@ std::uint64_t meaning_of(std::size_t from, const gossip::Body& body) {
   mix_in(hash, {from});
   if (const auto* snapshot = std::get_if<gossip::Snapshot>(&body)) mix_in(hash, {snapshot->round});
   if (const auto* round = std::get_if<gossip::Round>(&body))
-    mix_in(hash, {round->round, round->index, round->asks, round->closes});
+    mix_in(hash, {round->round, round->number, round->asks, round->closes});
   return hash;
 }
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "daemon/process/connection.h"
 #include "daemon/process/descriptors.h"
+#include "daemon/process/socket_connect.h"
 #include "gossip/wire/connection_rules.h"
 
 namespace starling::daemon {
@@ -32,17 +32,17 @@ void ConnectProber::probe(const Target& target, const Endpoint& where) {
 
 ConnectProber::Outcome ConnectProber::try_again(Attempt& attempt) {
   attempt.next_try += gossip::kConnectTryEvery;
-  Connection connection = begin_connection(attempt.address);
-  if (connection.socket) attempt.sockets.push_back(std::move(connection.socket));
-  if (connection.error == 0) return Outcome::accepted;
-  return connection.error == ECONNREFUSED ? Outcome::refused : Outcome::undecided;
+  SocketConnect connect = begin_connect(attempt.address);
+  if (connect.socket) attempt.sockets.push_back(std::move(connect.socket));
+  if (connect.error == 0) return Outcome::accepted;
+  return connect.error == ECONNREFUSED ? Outcome::refused : Outcome::undecided;
 }
 
 ConnectProber::Outcome ConnectProber::outcome_of(const Attempt& attempt) {
   for (const OpenFile& socket : attempt.sockets) {
     pollfd item{socket.number(), POLLOUT, 0};
     if (::poll(&item, 1, 0) <= 0) continue;
-    const int error = connection_error(socket);
+    const int error = connect_error(socket);
     if (error == 0 && (item.revents & POLLOUT) && !(item.revents & POLLHUP))
       return Outcome::accepted;
     if (error == ECONNREFUSED) return Outcome::refused;

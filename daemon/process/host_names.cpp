@@ -58,7 +58,7 @@ HostNames::HostNames(const DnsOptions& options)
           },
           Periods{}) {}
 
-std::optional<Endpoint> HostNames::find(const Endpoint& endpoint) {
+std::optional<Endpoint> HostNames::find_or_look_up(const Endpoint& endpoint) {
   if (is_numeric(endpoint)) return endpoint;
   Entry& entry = entry_of(endpoint.host);
   entry.used = Clock::now();

@@ -40,19 +40,20 @@ class HostNames {
 
   // The endpoint with an address of its host; nothing while none is known. Begins a look-up, and
   // another once Periods allow it.
-  std::optional<Endpoint> find(const Endpoint& endpoint);
+  std::optional<Endpoint> find_or_look_up(const Endpoint& endpoint);
   // Whether a look-up of the host found no address; a later one may find one.
   bool is_unknown(const Endpoint& endpoint) const;
-  // Reports that the address of find() does not answer. The host is looked up again sooner, and the
-  // next of several addresses is used.
+  // Reports that the address of find_or_look_up() does not answer. The host is looked up again
+  // sooner, and the next of several addresses is used.
   void doubt(const Endpoint& endpoint);
   // Begins to look up a name in the DNS; take_found() gives the answer, once.
   void look_up(const SeedName& name);
 
   struct Finding {
-    SeedName at;                              // as requested
-    Result<std::vector<Endpoint>> addresses;  // at least one; of a host the one that find() gives
-    std::optional<Endpoint> before = {};      // the former address of a host
+    SeedName at;  // as requested
+    Result<std::vector<Endpoint>>
+        addresses;  // at least one; of a host the one that find_or_look_up() gives
+    std::optional<Endpoint> before = {};  // the former address of a host
   };
   // The findings since the last call.
   std::vector<Finding> take_found();
@@ -63,11 +64,11 @@ class HostNames {
   using Clock = std::chrono::steady_clock;
   struct Entry {
     std::vector<std::string> addresses = {};
-    std::size_t turn = 0;             // index of the one that find() gives
-    std::set<std::uint16_t> ports{};  // that find() was called with
+    std::size_t turn = 0;             // index of the one that find_or_look_up() gives
+    std::set<std::uint16_t> ports{};  // that find_or_look_up() was called with
     bool is_asked = false;            // a look-up is under way
     Clock::time_point next{};         // of the next look-up; 0 before the first
-    Clock::time_point used{};         // of the last find()
+    Clock::time_point used{};         // of the last find_or_look_up()
   };
   // Outlives this object if a look-up does.
   struct Shared {

@@ -5,9 +5,9 @@
 #include <array>
 #include <cstring>
 
-#include "daemon/process/connection.h"
 #include "daemon/process/greeting.h"
 #include "daemon/process/log.h"
+#include "daemon/process/socket_connect.h"
 
 namespace starling::daemon {
 

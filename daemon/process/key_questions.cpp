@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-#include "daemon/process/connection.h"
 #include "daemon/process/greeting.h"
 #include "daemon/process/key_answers.h"
+#include "daemon/process/socket_connect.h"
 
 namespace starling::daemon {
 namespace {
@@ -25,7 +25,7 @@ OpenFile question_socket(const Endpoint& at) {
 
 }  // namespace
 
-std::optional<PublicKey> KeyQuestions::find(const Endpoint& at, Clock::time_point now) {
+std::optional<PublicKey> KeyQuestions::find_or_ask(const Endpoint& at, Clock::time_point now) {
   take(now);
   const Key key{at.host, at.port};
   if (!questions_.contains(key) && questions_.size() >= kLimit)

@@ -22,7 +22,7 @@ class KeyQuestions {
 
   // The key of the node that listens at the address; nothing until it has answered. Sends the next
   // question once kAskEvery has passed. REQUIRES an address, not a host name.
-  std::optional<PublicKey> find(const Endpoint& at, Clock::time_point now = Clock::now());
+  std::optional<PublicKey> find_or_ask(const Endpoint& at, Clock::time_point now = Clock::now());
   // Whether kTriesLeast questions or more, over kPatience, have had no answer.
   bool is_overdue(const Endpoint& at, Clock::time_point now = Clock::now()) const;
   // Reads the answers that have arrived.

@@ -10,7 +10,7 @@
 #include <array>
 #include <memory>
 
-#include "daemon/process/connection.h"
+#include "daemon/process/socket_connect.h"
 
 namespace starling::daemon {
 namespace {

@@ -44,7 +44,7 @@ void Peers::know(const SeedName& seed) {
 std::optional<Transport::Address> Peers::address_of(const gossip::Contact& contact) {
   const Endpoint& place = contact.control;
   if (place.port == 0) return Transport::Address{place};  // the node cannot be dialled
-  const auto at = names_.find(place);
+  const auto at = names_.find_or_look_up(place);
   if (!at) return std::nullopt;
   if (!guard_.key()) return Transport::Address{*at};
   const auto key = key_of(contact);
@@ -62,9 +62,9 @@ std::optional<PublicKey> Peers::key_of(const gossip::Contact& contact) {
   if (contact.key) return contact.key;
   const auto known = named_keys_.find(to_string(contact.control));
   if (known != named_keys_.end()) return known->second;
-  const auto at = names_.find(contact.control);
+  const auto at = names_.find_or_look_up(contact.control);
   if (!at) return std::nullopt;
-  const auto key = questions_.find(*at);
+  const auto key = questions_.find_or_ask(*at);
   if (key || questions_.is_overdue(*at)) asked_.push_back({contact.control, key.has_value()});
   return key;
 }
@@ -96,7 +96,7 @@ void Peers::act(gossip::Introduce& introduce) {
 }
 
 void Peers::act(gossip::Abandon& abandon) {
-  if (const auto at = names_.find(abandon.at))
+  if (const auto at = names_.find_or_look_up(abandon.at))
     transport_.hang_up(Transport::Address{*at}, Plane::control);
 }
 
@@ -105,7 +105,7 @@ void Peers::act(gossip::ConnectProbe& probe) {
   if (probe.of && !contact) return;
   const Endpoint& at = contact ? contact->control : probe.at;
   if (at.port == 0) return;
-  if (const auto address = names_.find(at)) prober_.probe({probe.of, at}, *address);
+  if (const auto address = names_.find_or_look_up(at)) prober_.probe({probe.of, at}, *address);
 }
 
 void Peers::take_findings(const std::function<void(gossip::Input)>& take) {

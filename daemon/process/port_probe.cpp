@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "daemon/process/connection.h"
 #include "daemon/process/host_names.h"
+#include "daemon/process/socket_connect.h"
 
 namespace starling::daemon {
 namespace {
@@ -41,7 +41,9 @@ class LookUp {
     }
   }
 
-  std::optional<Endpoint> address(const Endpoint& endpoint) { return names_.find(endpoint); }
+  std::optional<Endpoint> address(const Endpoint& endpoint) {
+    return names_.find_or_look_up(endpoint);
+  }
   PortState problem(const Endpoint& endpoint) const {
     return unknown_.contains(endpoint.host) ? PortState::unknown_name : PortState::slow_names;
   }
@@ -49,7 +51,7 @@ class LookUp {
  private:
   bool all_known(std::span<const Endpoint> endpoints) {
     return std::ranges::all_of(endpoints, [this](const Endpoint& endpoint) {
-      return unknown_.contains(endpoint.host) || names_.find(endpoint).has_value();
+      return unknown_.contains(endpoint.host) || names_.find_or_look_up(endpoint).has_value();
     });
   }
 
@@ -83,7 +85,7 @@ PortState state_of_words(const std::string& heard) {
 }
 
 Attempt begin(const Endpoint& address) {
-  auto [socket, error] = begin_connection(address);
+  auto [socket, error] = begin_connect(address);
   Attempt attempt{.socket = std::move(socket)};
   if (!attempt.socket)
     attempt.state = PortState::unreachable;
@@ -93,7 +95,7 @@ Attempt begin(const Endpoint& address) {
 }
 
 void connected(Attempt& attempt, Awaited awaited) {
-  const int error = connection_error(attempt.socket);
+  const int error = connect_error(attempt.socket);
   attempt.is_connected = error == 0;
   if (error != 0)
     attempt.state = state_of_error(error);

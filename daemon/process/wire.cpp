@@ -38,8 +38,8 @@ constexpr SocketRule kSocketRules[] = {
     {"backlog", ZMQ_BACKLOG, 1024, 1024},
     {"connect_timeout", ZMQ_CONNECT_TIMEOUT, 2000, 2000},
     {"handshake_ivl", ZMQ_HANDSHAKE_IVL, 5000, 5000},
-    // So long that ZeroMQ never dials again by itself: Lines hangs up first, and dials with a new
-    // route. Without reconnection ZeroMQ would drop frames that were received and not read yet.
+    // So long that ZeroMQ never dials again by itself: PeerQueues hangs up first, and dials with a
+    // new route. Without reconnection ZeroMQ would drop frames that were received and not read yet.
     {"reconnect_ivl", ZMQ_RECONNECT_IVL, 60'000, 60'000},
     {"ipv6", ZMQ_IPV6, 1, 1},
     // The kernel detects a cut: heartbeats of ZeroMQ would cost a node time for every peer.

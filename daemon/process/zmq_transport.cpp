@@ -35,33 +35,33 @@ ZmqTransport::ZmqTransport(const Options& options)
     : guard_(options.self, options.credentials),
       zap_(zap_handler(context_, guard_)),
       wire_(context_, guard_.key()),
-      lines_(wire_, guard_, options.self, {options.shares.sending, options.shares.receiving}) {}
+      queues_(wire_, guard_, options.self, {options.shares.sending, options.shares.receiving}) {}
 
 void ZmqTransport::take(const FrameHandler& handler) {
-  const auto now = Conversation::Clock::now();
-  lines_.follow(now);
+  const auto now = Connection::Clock::now();
+  queues_.follow(now);
   for (const Wire::Socket socket : Wire::kSockets)
     for (std::size_t k = 0; k < kBatch; ++k) {
       auto arrived = wire_.receive(socket);
-      if (!arrived) lines_.all_read(socket);
+      if (!arrived) queues_.all_read(socket);
       if (!arrived) break;
-      if (const Conversation* from = lines_.hear(*arrived, now))
+      if (const Connection* from = queues_.hear(*arrived, now))
         handler({from->plane, *from->peer, arrived->header, std::move(arrived->body)});
     }
-  if (lines_.has_queued()) lines_.follow(Conversation::Clock::now());
+  if (queues_.has_queued()) queues_.follow(Connection::Clock::now());
 }
 
 // The longest wait before the next take(). is_readable() consumes ZeroMQ's report of room in a full
 // queue, too, which no descriptor repeats: so queued messages are tried after it.
 std::chrono::milliseconds ZmqTransport::patience() {
-  const auto now = Conversation::Clock::now();
+  const auto now = Connection::Clock::now();
   is_readable_ = wire_.is_readable();
-  if (!is_readable_ && lines_.has_queued()) {
-    lines_.follow(now);
+  if (!is_readable_ && queues_.has_queued()) {
+    queues_.follow(now);
     is_readable_ = wire_.is_readable();
   }
   if (is_readable_) return {};
-  const auto next = lines_.deadline(now);
+  const auto next = queues_.deadline(now);
   if (next == decltype(next)::max()) return kWatchEvery;
   return std::chrono::ceil<std::chrono::milliseconds>(next - now);
 }
@@ -84,11 +84,11 @@ void ZmqTransport::poll(Duration timeout, std::span<const int> wakes, const Fram
   if (answers_) answers_->answer();
   const bool is_told = std::ranges::any_of(std::span(items).first(Wire::kDescriptors),
                                            [](const pollfd& item) { return item.revents != 0; });
-  if (is_told || is_readable_ || lines_.has_queued()) take(handler);
+  if (is_told || is_readable_ || queues_.has_queued()) take(handler);
   const auto now = std::chrono::steady_clock::now();
   if (now < next_watch_) return;
   next_watch_ = now + kWatchEvery;
-  for (std::size_t full = lines_.look(now); full > 0; --full) handler({});
+  for (std::size_t full = queues_.look(now); full > 0; --full) handler({});
 }
 
 void ZmqTransport::flush(Duration timeout) {

@@ -27,7 +27,7 @@
 #include "daemon/process/descriptors.h"
 #include "daemon/process/guard.h"
 #include "daemon/process/key_answers.h"
-#include "daemon/process/lines.h"
+#include "daemon/process/peer_queues.h"
 #include "daemon/process/transport.h"
 #include "daemon/process/zap_handler.h"
 #include "gossip/io.h"
@@ -55,16 +55,16 @@ class ZmqTransport : public Transport {
   // The address at which it listens.
   const Endpoint& endpoint() const { return at_; }
 
-  void reach(NodeId node, const std::optional<Address>& at) override { lines_.reach(node, at); }
-  std::optional<Address> dialled(NodeId node) override { return lines_.dialled(node); }
-  void open(NodeId node, gossip::Plane plane) override { lines_.open(node, plane); }
+  void reach(NodeId node, const std::optional<Address>& at) override { queues_.reach(node, at); }
+  std::optional<Address> dialled(NodeId node) override { return queues_.dialled(node); }
+  void open(NodeId node, gossip::Plane plane) override { queues_.open(node, plane); }
   void send(const Target& to, gossip::Plane plane, gossip::Frames frames) override {
-    lines_.send(to, plane, std::move(frames));
+    queues_.send(to, plane, std::move(frames));
   }
   bool answer(NodeId to, gossip::Frames frames) override {
-    return lines_.answer(to, std::move(frames));
+    return queues_.answer(to, std::move(frames));
   }
-  void hang_up(const Target& from, gossip::Plane plane) override { lines_.hang_up(from, plane); }
+  void hang_up(const Target& from, gossip::Plane plane) override { queues_.hang_up(from, plane); }
 
   // Waits until something arrives, can be sent, or a descriptor of `wakes` is readable, at most for
   // `timeout`; then hands over at most kBatch messages per socket and sends what it can.
@@ -72,11 +72,11 @@ class ZmqTransport : public Transport {
   // Waits at most `timeout` until everything queued has left this process.
   void flush(Duration timeout);
 
-  std::uint64_t dropped() const { return lines_.dropped(); }
+  std::uint64_t dropped() const { return queues_.dropped(); }
   // Whether a message, or a part of one, waits here because ZeroMQ's queue is full.
-  bool has_queued() const { return lines_.has_queued(); }
+  bool has_queued() const { return queues_.has_queued(); }
   // The connections in use, of both planes.
-  std::size_t connections() const { return lines_.in_use(); }
+  std::size_t connections() const { return queues_.in_use(); }
 
   Guard& guard() { return guard_; }
 
@@ -85,7 +85,7 @@ class ZmqTransport : public Transport {
   std::map<std::string, int> read_back_options() const { return wire_.read_back_options(); }
 
   static constexpr std::size_t kBatch = 64;
-  // Interval of Lines::look(). Longer: an unfinished message grows further before it is found.
+  // Interval of PeerQueues::look(). Longer: an unfinished message grows further before it is found.
   static constexpr std::chrono::milliseconds kWatchEvery{200};
 
  private:
@@ -97,7 +97,7 @@ class ZmqTransport : public Transport {
   zmq::context_t context_{1};
   std::unique_ptr<ZapHandler> zap_;  // null: without keys
   Wire wire_;
-  Lines lines_;
+  PeerQueues queues_;
   std::optional<KeyAnswers> answers_;  // none without keys
   Endpoint at_;
   bool is_readable_ = false;  // as patience() found

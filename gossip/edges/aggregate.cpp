@@ -75,7 +75,7 @@ bool Aggregate::is_far(std::size_t place, float flow, float estimate) const {
   return is_far(place, estimate) || is_far(place, flow / kFlowInValues);
 }
 
-bool Aggregate::believes(const Vector& flow, const Vector& estimate) const {
+bool Aggregate::accepts(const Vector& flow, const Vector& estimate) const {
   if (flow.size() != value_.size() || estimate.size() != value_.size()) return true;
   for (std::size_t k = 0; k < flow.size(); ++k)
     if (is_far(k, flow[k], estimate[k])) return false;

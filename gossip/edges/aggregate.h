@@ -40,7 +40,7 @@ class Aggregate {
   // Takes a neighbour's flow and estimate. Ignores vectors of another size.
   void receive(NodeId from, const Vector& flow, const Vector& estimate);
   // Whether no number is beyond its limit; true for vectors of another size.
-  bool believes(const Vector& flow, const Vector& estimate) const;
+  bool accepts(const Vector& flow, const Vector& estimate) const;
   // Forgets all neighbours but those for which `stays(id)` holds.
   template <class Stays>
   void keep(Stays stays) {

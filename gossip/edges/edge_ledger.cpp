@@ -55,19 +55,19 @@ std::uint64_t EdgeLedger::offer(EdgeVector own) {
   return sent_.offer(std::move(own));
 }
 
-bool EdgeLedger::acknowledge(std::uint64_t index, std::uint64_t beyond) {
-  const bool is_news = sent_.acknowledge(index, beyond);
+bool EdgeLedger::acknowledge(std::uint64_t up_to, std::uint64_t beyond) {
+  const bool is_news = sent_.acknowledge(up_to, beyond);
   if (is_news) forget_done();
   return is_news;
 }
 
-bool EdgeLedger::receive(std::uint64_t index, EdgeVector theirs) {
+bool EdgeLedger::receive(std::uint64_t number, EdgeVector theirs) {
   const bool makes_pair =
-      (!closed_ || index <= sent_.last()) && (!their_last_ || index <= *their_last_);
-  if (!makes_pair || !received_.takes(index)) return false;
-  if (index > received_.newest()) newest_round_ = theirs.round;
-  received_.receive(index);
-  theirs_[index] = std::move(theirs);
+      (!closed_ || number <= sent_.last()) && (!their_last_ || number <= *their_last_);
+  if (!makes_pair || !received_.takes(number)) return false;
+  if (number > received_.newest()) newest_round_ = theirs.round;
+  received_.receive(number);
+  theirs_[number] = std::move(theirs);
   return true;
 }
 
@@ -95,8 +95,8 @@ std::vector<EdgeLedger::Pair> EdgeLedger::take() {
   return pairs;
 }
 
-bool EdgeLedger::is_whole(std::uint64_t index) const {
-  return theirs_.contains(index) && sent_.kept().contains(index);
+bool EdgeLedger::is_whole(std::uint64_t number) const {
+  return theirs_.contains(number) && sent_.kept().contains(number);
 }
 
 bool EdgeLedger::has_pairs() const {

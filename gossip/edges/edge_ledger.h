@@ -32,7 +32,7 @@ class EdgeLedger {
   static constexpr std::size_t kLateLimit = 1;
 
   struct Pair {
-    std::uint64_t index = 0;
+    std::uint64_t number = 0;
     EdgeVector own, theirs;
 
     double weight() const;
@@ -63,14 +63,14 @@ class EdgeLedger {
   // Returns the vector's number. REQUIRES !is_closed().
   std::uint64_t offer(EdgeVector own);
   // As SendWindow::acknowledge(). Forgets the acknowledged vectors that are mixed.
-  bool acknowledge(std::uint64_t index, std::uint64_t beyond);
+  bool acknowledge(std::uint64_t up_to, std::uint64_t beyond);
 
   // ---- the peer's vectors
   // Returns false if the vector is known already, makes no pair, or has a number that no honest
   // peer uses.
-  bool receive(std::uint64_t index, EdgeVector theirs);
-  // The peer has offered all vectors up to `index`.
-  void announced(std::uint64_t index) { received_.announced(index); }
+  bool receive(std::uint64_t number, EdgeVector theirs);
+  // The peer has offered all vectors up to `number`.
+  void announced(std::uint64_t number) { received_.announced(number); }
   // Whether a vector that the peer has offered is missing; its round may be later than this end's.
   // On a closed edge only vectors that make a pair count.
   bool lacks() const;
@@ -101,7 +101,7 @@ class EdgeLedger {
  private:
   std::size_t waiting() const;
   void forget_done();
-  bool is_whole(std::uint64_t index) const;
+  bool is_whole(std::uint64_t number) const;
 
   Order order_;
   std::uint64_t mixed_ = 0;  // the highest number of a mixed pair

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "gossip/edges/credence.h"
+#include "gossip/edges/round_check.h"
 
 namespace starling::gossip {
 namespace {
@@ -58,16 +58,16 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
 // Offers to the neighbours whose edge opened after the offer of this round. Vectors that are paired
 // go with the next offer.
 void Exchange::greet(Time now, const Links& links, Outbox& out) {
-  for (const StreamView& stream : neighbors_.views(links, sessions_)) {
-    if (stream.was_offered) continue;
-    const Link& link = *links.active(stream.peer);
-    neighbors_.meet(stream.peer, offering_.path);
+  for (const EdgeView& edge : neighbors_.views(links, sessions_)) {
+    if (edge.was_offered) continue;
+    const Link& link = *links.active(edge.peer);
+    neighbors_.meet(edge.peer, offering_.path);
     if (!link.is_paired) send_offer(now, link, out);
   }
 }
 
 Wait Exchange::wait(const Links& links) const {
-  return {*scheduler_, waits_.turn(offering_.vector.round), neighbors_.views(links, sessions_)};
+  return {*scheduler_, waits_.current(offering_.vector.round), neighbors_.views(links, sessions_)};
 }
 
 // ---------------------------------------------------------------- a round
@@ -76,9 +76,9 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   const Scheduler::Rules& rules = scheduler_->rules();
   const Duration unmeasured = unmeasured_patience(waits_.rounds(), rounds_.has_joined());
   neighbors_.begin_round(now, rounds_.round(), links.partner(rounds_.round()), unmeasured);
-  const std::vector<StreamView> streams = neighbors_.views(links, sessions_);
+  const std::vector<EdgeView> edges = neighbors_.views(links, sessions_);
   if (rules.joins_furthest) {
-    const std::uint64_t round = std::max(rounds_.round(), rounds_.follow(now, streams));
+    const std::uint64_t round = std::max(rounds_.round(), rounds_.follow(now, edges));
     rounds_.go_to(now, round, neighbors_.pace(waits_.rounds()));
   }
   const std::uint64_t round = rounds_.round();
@@ -95,7 +95,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   // An edge that opens after this offer carries no vector of this round. The answer to a request
   // over it says that this node skips the round, and the peer stops waiting.
   if (rules.by_round) sessions_.skip(round);
-  for (const NodeId peer : scheduler_->choose(streams)) {
+  for (const NodeId peer : scheduler_->choose(edges)) {
     send_offer(now, *links.active(peer), out);
     Neighbor& neighbor = *neighbors_.find(peer);
     neighbor.offered = now;
@@ -112,9 +112,9 @@ std::vector<NodeId> Exchange::askers(Time now, const Links& links) const {
                               : rules.answers && !offering_.is_resting;
   std::vector<NodeId> peers;
   if (!may_answer) return peers;
-  for (const StreamView& stream : neighbors_.views(links, sessions_))
-    if (rules.in_slices ? stream.pairs.owes_mean : stream.pairs.is_asked && peers.empty())
-      peers.push_back(stream.peer);
+  for (const EdgeView& edge : neighbors_.views(links, sessions_))
+    if (rules.in_slices ? edge.pairs.owes_mean : edge.pairs.is_asked && peers.empty())
+      peers.push_back(edge.peer);
   return peers;
 }
 
@@ -132,7 +132,7 @@ std::optional<optim::Job> Exchange::begin_answer(Time now, const Links& links,
 }
 
 void Exchange::answer(Time now, optim::Done& done, const Links& links, Outbox& out) {
-  offering_.answer(done, mixing_.end());
+  offering_.take(done, mixing_.end());
   for (const NodeId peer : std::exchange(offering_.answers, {}))
     if (const Link* link = links.active(peer)) send_offer(now, *link, out);
 }
@@ -146,49 +146,49 @@ void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shor
   if (!options_.needs.in_order || !job.offer) return;
   const Scheduler::Rules& rules = scheduler_->rules();
   const std::uint64_t round = rounds_.round();
-  const auto gets_it = [&](const StreamView& stream) {
-    if (neighbors_.has_finished(stream.peer)) return false;
+  const auto gets_it = [&](const EdgeView& edge) {
+    if (neighbors_.has_finished(edge.peer)) return false;
     if (job.between)
-      return std::ranges::find(offering_.answers, stream.peer) != offering_.answers.end();
-    if (rules.by_partner && links.partner(round) != stream.peer) return false;
-    return !rules.by_round || !scheduler_->skips_round(stream, round);
+      return std::ranges::find(offering_.answers, edge.peer) != offering_.answers.end();
+    if (rules.by_partner && links.partner(round) != edge.peer) return false;
+    return !rules.by_round || !scheduler_->skips_round(edge, round);
   };
   const NodeId self = node_id(options_.name);
-  for (const StreamView& stream : neighbors_.views(links, sessions_)) {
-    const Link& link = *links.active(stream.peer);
-    const auto number = gets_it(stream) ? sessions_.next_number(link) : std::nullopt;
+  for (const EdgeView& edge : neighbors_.views(links, sessions_)) {
+    const Link& link = *links.active(edge.peer);
+    const auto number = gets_it(edge) ? sessions_.next_number(link) : std::nullopt;
     if (!number) continue;
     job.offer_to.push_back({link.edge_id(), *number, shortening});
-    if (rules.in_slices) job.offer_to.back().slot = links.slot(round, self, stream.peer);
+    if (rules.in_slices) job.offer_to.back().slot = links.slot(round, self, edge.peer);
   }
 }
 
 Outcome Exchange::outcome(Time now, const Links& links) const {
   const Wait wait = this->wait(links);
-  if (!scheduler_->may_finish(now, wait.turn, wait.streams)) return Outcome::open;
+  if (!scheduler_->may_finish(now, wait.current, wait.edges)) return Outcome::open;
   return wait.hears_any(now) ? Outcome::heard : Outcome::unheard;
 }
 
 Time Exchange::deadline(const Links& links) const {
-  return scheduler_->deadline(waits_.turn(offering_.vector.round),
+  return scheduler_->deadline(waits_.current(offering_.vector.round),
                               neighbors_.views(links, sessions_));
 }
 
 bool Exchange::is_led(const Links& links, const Roster& members) const {
-  std::vector<StreamView> leaders = neighbors_.views(links, sessions_);
-  const auto has_data = [&](const StreamView& view) {
+  std::vector<EdgeView> leaders = neighbors_.views(links, sessions_);
+  const auto has_data = [&](const EdgeView& view) {
     const Member* member = members.find(view.peer);
     return member && !is_relay(*member);
   };
-  const auto has_come = [&](const StreamView& view) { return view.round >= rounds_.round(); };
+  const auto has_come = [&](const EdgeView& view) { return view.round >= rounds_.round(); };
   const bool are_trainers = std::ranges::any_of(leaders, has_data);
-  std::erase_if(leaders, [&](const StreamView& view) {
+  std::erase_if(leaders, [&](const EdgeView& view) {
     return !view.in || view.is_late || view.rests || (are_trainers && !has_data(view));
   });
   if (leaders.empty()) return false;
   if (are_trainers && std::ranges::any_of(leaders, has_come)) return true;
-  return std::ranges::all_of(
-      leaders, [&](const StreamView& view) { return view.has_news || has_come(view); });
+  return std::ranges::all_of(leaders,
+                             [&](const EdgeView& view) { return view.has_news || has_come(view); });
 }
 
 // Splits the wait: the transit time of the last vector counts as waiting for the network, the rest
@@ -214,7 +214,7 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
   mixing_.end();
   neighbors_.tell_first(rounds_.round(), links, out);
   const std::uint64_t next =
-      scheduler_->next_round(rounds_.round(), rounds_.follow(now, wait.streams));
+      scheduler_->next_round(rounds_.round(), rounds_.follow(now, wait.edges));
   rounds_.go_to(now, next, neighbors_.pace(waits_.rounds()));
   return terms;
 }
@@ -235,7 +235,7 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
         neighbor->rates.take(pair.own.span, pair.theirs.span);
     }
     // The first pair of a round in slices is of parts, which move no model.
-    if (!rules.in_slices || pair.index % 2 == 0)
+    if (!rules.in_slices || pair.number % 2 == 0)
       mixing_.mix(weight, {pair.own.round, pair.own.probe}, {pair.theirs.round, pair.theirs.probe});
     terms.push_back({.peer = item.peer,
                      .weight = weight,
@@ -243,7 +243,7 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
                      .own = std::move(pair.own.payload),
                      .edge = item.edge,
                      .span = pair.span(),
-                     .pair = pair.index,
+                     .pair = pair.number,
                      .theta = is_left_out ? 0 : pair.theta(),
                      .reach = pair.reach()});
   }
@@ -304,7 +304,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   Round message;
   message.epoch = link.epoch;
   const double span = vector.span;
-  vector.write(message);
+  message.terms() = vector.terms();
   means_.write(now, options_.timing.period, peer, payload.size(), message);
   if (const optim::EdgeOffer* own = offering_.offer_of(link))
     neighbor.status.codec_quality = own->quality;
@@ -329,7 +329,7 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, 
                           Round& message) {
   const Timing& timing = options_.timing;
   const Scheduler::Rules& rules = scheduler_->rules();
-  const StreamView view = neighbors_.view(link, sessions_);
+  const EdgeView view = neighbors_.view(link, sessions_);
   // The interval between two vectors of one partner contains rounds with other peers, and their
   // losses, so the time of an answer is used. A mean follows its part at once.
   const Duration usual = view.pairs.owes_mean ? Duration{}
@@ -350,8 +350,8 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, 
 
 void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,
                        const Links& links, const Roster& members, Outbox& out) {
-  const Credence credence{rounds_, waits_.rounds(), neighbors_, members, options_.needs.liars};
-  if (!credence.believes(now, from.sender, message.round)) return;
+  const RoundCheck check{rounds_, waits_.rounds(), neighbors_, members, options_.needs.liars};
+  if (!check.accepts(now, from.sender, message.round)) return;
   const std::size_t bytes = payload.size();
   auto heard = Sessions::Heard::fresh;
   if (message.echo != 0) heard = hear_pairs(now, from, message, std::move(payload), links, out);
@@ -377,8 +377,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   hear_round(now, scheduler_->rules().by_partner, offering_.vector.round, neighbor, message.round);
   neighbor.hear_estimate(
       means_.receive(from.sender, message.round, message.flow, message.estimate));
-  if (message.echo == 0)
-    neighbor.newest.receive({message.round, message.share, std::move(payload), message.probe});
+  if (message.echo == 0) neighbor.newest.receive({message.terms(), std::move(payload)});
 }
 
 // Takes a message of paired vectors into the session of the edge.
@@ -433,7 +432,7 @@ void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
   std::string network = network_reason(waits_, status.edges, offering_.vector_bytes());
   if (!network.empty()) status.reasons.push_back(std::move(network));
   const Wait wait = this->wait(links);
-  const auto leader = rounds_.alone(wait.streams);
+  const auto leader = rounds_.alone(wait.edges);
   if (leader && rounds_.are_related()) {
     const std::uint64_t claimed = neighbors_.all().at(*leader).round;
     status.reasons.push_back(fmt::format("{} says that it is in round {}, {} ahead of this node",

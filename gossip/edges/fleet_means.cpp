@@ -109,7 +109,7 @@ void FleetMeans::take_early() {
 bool FleetMeans::receive(NodeId from, std::uint64_t round, const std::vector<float>& flow,
                          std::vector<float> estimate) {
   const bool moves = round > 0 && round_ > 0;
-  const bool is_believed = aggregate_.believes(flow, estimate);
+  const bool is_believed = aggregate_.accepts(flow, estimate);
   early_.erase(from);
   if (moves && round == round_ + 1) {
     early_[from] = {flow, std::move(estimate)};

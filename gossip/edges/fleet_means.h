@@ -47,7 +47,7 @@ class FleetMeans {
   void rest();
   void update();
   // `round`: of the neighbour's model; 0: the neighbour does not train. A model of the previous
-  // round is assumed to have moved since then as this node's has. Returns Aggregate::believes().
+  // round is assumed to have moved since then as this node's has. Returns Aggregate::accepts().
   bool receive(NodeId from, std::uint64_t round, const std::vector<float>& flow,
                std::vector<float> estimate);
   // Forgets all neighbours but those for which `stays(id)` holds.

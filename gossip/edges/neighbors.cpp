@@ -21,9 +21,9 @@ constexpr int kDoubtNews = 16;
 
 // A neighbour is late only after its patience, even if a quorum went on without it, and never in a
 // round whose vector was not sent to it.
-bool is_overdue(Time now, const Wait& wait, const StreamView& stream) {
-  return stream.in && stream.was_offered && wait.scheduler.lacks(stream, wait.turn.round) &&
-         now >= wait.until(stream);
+bool is_overdue(Time now, const Wait& wait, const EdgeView& edge) {
+  return edge.in && edge.was_offered && wait.scheduler.lacks(edge, wait.current.round) &&
+         now >= wait.until(edge);
 }
 
 }  // namespace
@@ -124,34 +124,34 @@ Duration Neighbors::patience(const Neighbor& neighbor) const {
   return neighbor.patience.value(timing_.patience_least, unmeasured_);
 }
 
-StreamView Neighbors::view(const Link& link, const Sessions& sessions) const {
+EdgeView Neighbors::view(const Link& link, const Sessions& sessions) const {
   const NodeId peer = link.wanted.peer;
   const Neighbor& neighbor = known(peer);
   // A peer whose edge was closed for refusals went on alone. This node does not follow its round
   // before its vectors are averaged again.
   const std::uint64_t heard_round =
       neighbor.refusals.is_on_probation() ? std::min(neighbor.round, round_) : neighbor.round;
-  StreamView view{.peer = peer,
-                  .in = link.wanted.in,
-                  .out = link.wanted.out,
-                  .was_offered = link.active && neighbor.offered_edge == link.edge_id() &&
-                                 (neighbor.offered_out || !link.wanted.out),
-                  .round = heard_round,
-                  .has_news = neighbor.newest.has_news(),
-                  .is_late = neighbor.late || resting(peer).has_value(),
-                  .is_partner = partner_ == peer,
-                  .rests = neighbor.rests || resting(peer).has_value(),
-                  .heard = std::max(neighbor.heard, neighbor.progress),
-                  .offered = neighbor.offered,
-                  .patience = patience(neighbor)};
+  EdgeView view{.peer = peer,
+                .in = link.wanted.in,
+                .out = link.wanted.out,
+                .was_offered = link.active && neighbor.offered_edge == link.edge_id() &&
+                               (neighbor.offered_out || !link.wanted.out),
+                .round = heard_round,
+                .has_news = neighbor.newest.has_news(),
+                .is_late = neighbor.late || resting(peer).has_value(),
+                .is_partner = partner_ == peer,
+                .rests = neighbor.rests || resting(peer).has_value(),
+                .heard = std::max(neighbor.heard, neighbor.progress),
+                .offered = neighbor.offered,
+                .patience = patience(neighbor)};
   if (!link.is_paired) return view;
   view.pairs = sessions.pairs(peer);
   view.has_news = !view.pairs.is_waiting;
   return view;
 }
 
-std::vector<StreamView> Neighbors::views(const Links& links, const Sessions& sessions) const {
-  std::vector<StreamView> views;
+std::vector<EdgeView> Neighbors::views(const Links& links, const Sessions& sessions) const {
+  std::vector<EdgeView> views;
   for (const auto& [peer, link] : links.all())
     if (link.active) views.push_back(view(link, sessions));
   return views;
@@ -172,12 +172,12 @@ std::vector<NodeId> Neighbors::tick(Time now, const Wait& wait, const Links& lin
 // Requests the vectors that the round waits for, because they may be lost.
 void Neighbors::ask(Time now, const Wait& wait, const Links& links, Outbox& out) {
   next_ask_ = kNever;
-  for (const StreamView& stream : wait.streams) {
-    const Link& link = *links.active(stream.peer);
-    Neighbor* neighbor = find(stream.peer);
+  for (const EdgeView& edge : wait.edges) {
+    const Link& link = *links.active(edge.peer);
+    Neighbor* neighbor = find(edge.peer);
     if (link.is_paired || !neighbor) continue;
     NewestStream& newest = neighbor->newest;
-    if (now >= wait.until(stream) && wait.hears_any(now))
+    if (now >= wait.until(edge) && wait.hears_any(now))
       newest.stop_asking();
     else if (now >= newest.ask_at())
       newest.ask(now, link, out);
@@ -188,18 +188,18 @@ void Neighbors::ask(Time now, const Wait& wait, const Links& links, Outbox& out)
 std::vector<NodeId> Neighbors::doubt(Time now, const Wait& wait) {
   std::vector<NodeId> doubted;
   next_doubt_ = kNever;
-  for (const StreamView& stream : wait.streams) {
-    if (now >= wait.until(stream)) continue;
-    Neighbor& neighbor = all_.at(stream.peer);
+  for (const EdgeView& edge : wait.edges) {
+    if (now >= wait.until(edge)) continue;
+    Neighbor& neighbor = all_.at(edge.peer);
     if (neighbor.is_doubted) continue;
     const Time at =
-        wait.turn.since + neighbor.patience.doubt(timing_.doubt_least, timing_.doubt_least);
+        wait.current.since + neighbor.patience.doubt(timing_.doubt_least, timing_.doubt_least);
     if (now < at) {
       next_doubt_ = std::min(next_doubt_, at);
       continue;
     }
     neighbor.is_doubted = true;
-    doubted.push_back(stream.peer);
+    doubted.push_back(edge.peer);
   }
   return doubted;
 }
@@ -219,13 +219,13 @@ WaitMeter::Last Neighbors::last_come(Time since, const Links& links) const {
 std::optional<NodeId> Neighbors::end_round(Time now, const Wait& wait, const Links& links) {
   for (auto& [peer, neighbor] : all_)
     if (const Link* link = links.active(peer); link && link->wanted.in) neighbor.status.weight = 0;
-  const StreamView* given_up = nullptr;
+  const EdgeView* given_up = nullptr;
   if (wait.scheduler.rules().answers) return std::nullopt;
-  for (const StreamView& stream : wait.streams) {
-    Neighbor* neighbor = find(stream.peer);
-    if (!neighbor || !is_overdue(now, wait, stream)) continue;
+  for (const EdgeView& edge : wait.edges) {
+    Neighbor* neighbor = find(edge.peer);
+    if (!neighbor || !is_overdue(now, wait, edge)) continue;
     neighbor->late = true;
-    if (!stream.is_late && (!given_up || stream.heard < given_up->heard)) given_up = &stream;
+    if (!edge.is_late && (!given_up || edge.heard < given_up->heard)) given_up = &edge;
   }
   return given_up ? std::optional(given_up->peer) : std::nullopt;
 }

@@ -96,8 +96,8 @@ class Neighbors {
   void begin_round(Time now, std::uint64_t round, std::optional<NodeId> partner,
                    Duration unmeasured);
   // The edge as a scheduler sees it, and all active edges.
-  StreamView view(const Link& link, const Sessions& sessions) const;
-  std::vector<StreamView> views(const Links& links, const Sessions& sessions) const;
+  EdgeView view(const Link& link, const Sessions& sessions) const;
+  std::vector<EdgeView> views(const Links& links, const Sessions& sessions) const;
   // An offer was sent over an edge whose vectors are not paired: plans a request to the peer.
   void expect(Time now, const Link& link, Neighbor& neighbor);
   // Sends requests where vectors are overdue on edges without pairs. Returns the neighbours that

@@ -63,9 +63,9 @@ std::uint64_t NewestStream::hear(Time now, const Link& link, const Round& messag
   return repeated;
 }
 
-void NewestStream::receive(HeardVector vector) {
+void NewestStream::receive(EdgeVector vector) {
   before_ = std::move(latest_);
-  latest_ = std::move(vector);
+  latest_ = HeardVector{std::move(vector)};
 }
 
 // If the peer is ahead, the older vector is nearer to this round.

@@ -17,12 +17,8 @@
 namespace starling::gossip {
 
 // A vector received from the peer.
-struct HeardVector {
-  std::uint64_t round = 0;
-  double share = 0;  // the share that the peer allows; see Round
-  Payload payload;
-  std::uint64_t probe = 0;  // see MixingMeter
-  bool is_taken = false;    // averaged at least once
+struct HeardVector : EdgeVector {
+  bool is_taken = false;  // averaged at least once
 };
 
 class NewestStream {
@@ -50,7 +46,7 @@ class NewestStream {
   std::uint64_t hear(Time now, const Link& link, const Round& message, Outbox& out);
 
   // ---- the peer's vectors
-  void receive(HeardVector vector);
+  void receive(EdgeVector vector);
   // Whether the peer's newest vector was not averaged yet.
   bool has_news() const { return latest_ && !latest_->is_taken; }
   // The vector to average with in `round`; null if there is none, or none that may be used again.

@@ -19,23 +19,18 @@ namespace starling::gossip {
 struct Offering {
   // Takes the trainer's offer in `round`. `share`: see EdgeVector; `probe`: see MixingMeter.
   void begin(std::uint64_t round, optim::Done& done, double share, std::uint64_t probe) {
-    vector = {.round = round,
-              .share = share,
-              .payload = std::move(done.offer),
-              .probe = probe,
-              .reach = amount_bits(done.reach)};
-    payload_bytes = vector.payload.size();
-    of_edge.clear();
+    vector.round = round;
+    vector.share = share;
     owes_means = true;
-    for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
+    take(done, probe);
   }
   // Adds the sum `more` of the learning rates of the local steps just taken.
   void stepped(double more) {
     path_before = path;
     path += more;
   }
-  // Takes the answer that Exchange::begin_answer() requested.
-  void answer(optim::Done& done, std::uint64_t probe) {
+  // Takes the trainer's offer for the same round, such as the answer of Exchange::begin_answer().
+  void take(optim::Done& done, std::uint64_t probe) {
     vector.payload = std::move(done.offer);
     payload_bytes = vector.payload.size();
     vector.probe = probe;

@@ -4,15 +4,15 @@
 
 namespace starling::gossip {
 
-void ReceiveWindow::receive(std::uint64_t index) {
-  newest_ = std::max(newest_, index);
-  announced(index);
-  beyond_.insert(index);
+void ReceiveWindow::receive(std::uint64_t number) {
+  newest_ = std::max(newest_, number);
+  announced(number);
+  beyond_.insert(number);
   while (beyond_.erase(received_ + 1) > 0) ++received_;
 }
 
-void ReceiveWindow::announced(std::uint64_t index) {
-  if (index <= received_ + kSize) announced_ = std::max(announced_, index);
+void ReceiveWindow::announced(std::uint64_t number) {
+  if (number <= received_ + kSize) announced_ = std::max(announced_, number);
 }
 
 std::uint64_t ReceiveWindow::beyond() const {

@@ -12,14 +12,14 @@ class ReceiveWindow {
   // Numbers further ahead than this are refused: an honest peer waits for its pairs long before.
   static constexpr std::uint64_t kSize = 64;
 
-  bool takes(std::uint64_t index) const {
-    return index > 0 && index <= received_ + kSize && !has(index);
+  bool takes(std::uint64_t number) const {
+    return number > 0 && number <= received_ + kSize && !has(number);
   }
-  // REQUIRES takes(index).
-  void receive(std::uint64_t index);
-  bool has(std::uint64_t index) const { return index <= received_ || beyond_.contains(index); }
-  // The peer has offered all vectors up to `index`.
-  void announced(std::uint64_t index);
+  // REQUIRES takes(number).
+  void receive(std::uint64_t number);
+  bool has(std::uint64_t number) const { return number <= received_ || beyond_.contains(number); }
+  // The peer has offered all vectors up to `number`.
+  void announced(std::uint64_t number);
   std::uint64_t announced() const { return announced_; }
   // Whether a vector has arrived before an earlier one.
   bool has_gap() const { return newest_ > received_; }

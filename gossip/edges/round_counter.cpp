@@ -12,12 +12,12 @@ namespace {
 
 // `first`: the highest round of the neighbours; `confirmed`: the highest that b + 1 have reached.
 struct Furthest {
-  Furthest(Streams streams, std::size_t liars) {
+  Furthest(EdgeViews edges, std::size_t liars) {
     std::vector<std::uint64_t> rounds;
-    for (const StreamView& stream : streams) {
-      if (stream.round == 0) continue;
-      rounds.push_back(stream.round);
-      if (stream.round > first) first = stream.round, peer = stream.peer;
+    for (const EdgeView& edge : edges) {
+      if (edge.round == 0) continue;
+      rounds.push_back(edge.round);
+      if (edge.round > first) first = edge.round, peer = edge.peer;
     }
     heard = rounds.size();
     if (heard < 2) return;
@@ -39,18 +39,18 @@ void RoundCounter::start(Time now, std::uint64_t round, std::uint64_t uncounted)
   spare_ = round > 1 ? kSpareOfNewcomer : kSpare;
 }
 
-std::uint64_t RoundCounter::follow(Time now, Streams streams) {
-  const Furthest furthest(streams, liars_);
+std::uint64_t RoundCounter::follow(Time now, EdgeViews edges) {
+  const Furthest furthest(edges, liars_);
   const bool is_confirmed = furthest.first <= std::max(round_, furthest.confirmed) + reach_;
-  if (!alone(streams))
+  if (!alone(edges))
     return is_confirmed || furthest.heard < 2 ? furthest.first : furthest.confirmed;
   if (now < alone_again_) return furthest.confirmed;
   alone_again_ = now + pause_;
   return furthest.first;
 }
 
-std::optional<NodeId> RoundCounter::alone(Streams streams) const {
-  const Furthest furthest(streams, liars_);
+std::optional<NodeId> RoundCounter::alone(EdgeViews edges) const {
+  const Furthest furthest(edges, liars_);
   const std::uint64_t reach = round_ + reach_;
   const bool is_alone = furthest.heard > 1 && furthest.first > reach && furthest.confirmed <= reach;
   return is_alone ? std::optional(furthest.peer) : std::nullopt;

@@ -45,10 +45,10 @@ class RoundCounter {
   // Whether this node began in a round after the first.
   bool has_joined() const { return has_joined_; }
   // The round of the neighbours that this node follows, whether it is ahead or not.
-  std::uint64_t follow(Time now, Streams streams);
+  std::uint64_t follow(Time now, EdgeViews edges);
   // The neighbour furthest ahead, if it is further ahead than a node catches up and too few others
   // confirm its round.
-  std::optional<NodeId> alone(Streams streams) const;
+  std::optional<NodeId> alone(EdgeViews edges) const;
   // Goes to that round, which is not before the current one. `pace`: the shortest known time of a
   // round; 0: unknown. Of the rounds between, those count that fit into the time since the last
   // call at that pace, plus the spare ones. Example: of a jump by 500 rounds in the time of 100,

@@ -30,7 +30,7 @@ struct PairState {
 };
 
 // One active edge, as a scheduler sees it.
-struct StreamView {
+struct EdgeView {
   NodeId peer;
   bool in = false, out = false;  // whether vectors go from the peer, and to the peer
   bool was_offered = false;      // the vector of this round was sent to the peer
@@ -47,10 +47,10 @@ struct StreamView {
 
   bool is_two_way() const { return in && out; }
 };
-using Streams = std::span<const StreamView>;
+using EdgeViews = std::span<const EdgeView>;
 
 // The current round.
-struct Turn {
+struct CurrentRound {
   std::uint64_t round = 0;
   Time since{};                         // when this node's vector was offered
   std::optional<Duration> pair_time{};  // recent median time from an offer to its answer
@@ -89,26 +89,26 @@ class Scheduler {
   // The share that a node with `degree` neighbours allows a pair, above 0, at most 1/2; see Round.
   virtual double share(std::size_t degree) const = 0;
   // The peers to which the vector of this round is sent.
-  virtual std::vector<NodeId> choose(Streams streams) = 0;
+  virtual std::vector<NodeId> choose(EdgeViews edges) = 0;
   // Whether this node skips the round on an edge whose vectors are paired.
-  virtual bool skips_round(const StreamView& stream, std::uint64_t round) const = 0;
+  virtual bool skips_round(const EdgeView& edge, std::uint64_t round) const = 0;
   // Whether the round lacks a vector of the peer.
-  virtual bool lacks(const StreamView& stream, std::uint64_t round) const = 0;
+  virtual bool lacks(const EdgeView& edge, std::uint64_t round) const = 0;
   // Whether the round has waited enough.
-  virtual bool may_finish(Time now, const Turn& turn, Streams streams) const = 0;
+  virtual bool may_finish(Time now, const CurrentRound& current, EdgeViews edges) const = 0;
   // When may_finish() may become true by time alone.
-  virtual Time deadline(const Turn& turn, Streams streams) const = 0;
+  virtual Time deadline(const CurrentRound& current, EdgeViews edges) const = 0;
 
   // The round after `round`, if this node follows neighbours in round `furthest` (RoundCounter).
   std::uint64_t next_round(std::uint64_t round, std::uint64_t furthest) const;
   // Whether this node is more than rounds_in_step ahead of all its neighbours. Alone it would only
   // train towards its own optimum.
-  bool is_far_ahead(const Turn& turn, Streams streams) const;
+  bool is_far_ahead(const CurrentRound& current, EdgeViews edges) const;
   // Whether the peer takes part in this round: it is neither late nor at rest, and its vector has
   // arrived or is waited for. With answers: no pair waits, or its answer is within the patience.
-  bool hears(Time now, const Turn& turn, const StreamView& stream, bool is_far_ahead) const;
+  bool hears(Time now, const CurrentRound& current, const EdgeView& edge, bool is_far_ahead) const;
   // Until when the round waits for a vector of the peer; Time{} if the round does not wait for it.
-  Time waits_until(const Turn& turn, const StreamView& stream, bool is_far_ahead) const;
+  Time waits_until(const CurrentRound& current, const EdgeView& edge, bool is_far_ahead) const;
 
  protected:
   explicit Scheduler(Rules rules) : rules_(rules) {}
@@ -120,16 +120,16 @@ class Scheduler {
 // How a round waits for the neighbours at one moment. The scheduler outlives this.
 struct Wait {
   const Scheduler& scheduler;
-  Turn turn;
-  std::vector<StreamView> streams;
-  bool is_far_ahead = scheduler.is_far_ahead(turn, streams);
+  CurrentRound current;
+  std::vector<EdgeView> edges;
+  bool is_far_ahead = scheduler.is_far_ahead(current, edges);
 
-  Time until(const StreamView& stream) const {
-    return scheduler.waits_until(turn, stream, is_far_ahead);
+  Time until(const EdgeView& edge) const {
+    return scheduler.waits_until(current, edge, is_far_ahead);
   }
   bool hears_any(Time now) const {
-    return std::ranges::any_of(streams, [&](const StreamView& stream) {
-      return scheduler.hears(now, turn, stream, is_far_ahead);
+    return std::ranges::any_of(edges, [&](const EdgeView& edge) {
+      return scheduler.hears(now, current, edge, is_far_ahead);
     });
   }
 };

@@ -4,31 +4,22 @@
 
 namespace starling::gossip {
 
-void EdgeVector::write(Round& message) const {
-  message.round = round;
-  message.share = share;
-  message.span = span;
-  message.probe = probe;
-  message.damping = damping;
-  message.reach = reach;
-}
-
 std::uint64_t SendWindow::offer(EdgeVector vector) {
   kept_[++last_].vector = std::move(vector);
   return last_;
 }
 
-bool SendWindow::acknowledge(std::uint64_t index, std::uint64_t beyond) {
-  index = std::min(index, last_);
+bool SendWindow::acknowledge(std::uint64_t up_to, std::uint64_t beyond) {
+  up_to = std::min(up_to, last_);
   for (auto& [number, own] : kept_) {
     const bool is_beyond =
-        number > index && number - index <= 64 && (beyond >> (number - index - 1) & 1) != 0;
-    if (number > index && !is_beyond) continue;
+        number > up_to && number - up_to <= 64 && (beyond >> (number - up_to - 1) & 1) != 0;
+    if (number > up_to && !is_beyond) continue;
     own.has_come = true;
     seen(own.order);
   }
-  if (index <= acknowledged_) return false;
-  acknowledged_ = index;
+  if (up_to <= acknowledged_) return false;
+  acknowledged_ = up_to;
   return true;
 }
 

@@ -14,18 +14,9 @@
 namespace starling::gossip {
 
 // A vector that one end of an edge offers the other.
-struct EdgeVector {
-  std::uint64_t round = 0;
-  double share = 0;  // the share that the offering end allows; see Round
-  double span = 0;   // see Round and optim::MixTerm
+struct EdgeVector : VectorTerms {
   Payload payload = {};
-  std::uint64_t probe = 0;    // see MixingMeter
-  std::uint64_t number = 0;   // the number that it was encoded for; 0: any. See optim::EdgeOffer
-  std::uint64_t damping = 0;  // see Round
-  std::uint64_t reach = 0;    // see Round
-
-  // Writes all but the payload into the message that carries the vector.
-  void write(Round& message) const;
+  std::uint64_t number = 0;  // the number that it was encoded for; 0: any. See optim::EdgeOffer
 };
 
 // The damping for a step (theta) from 0 to 1; see Round::damping.
@@ -41,10 +32,10 @@ class SendWindow {
   std::uint64_t last() const { return last_; }
   // The vector was sent or retransmitted as message number `order` of this end. REQUIRES that the
   // vector is still kept.
-  void mark_sent(std::uint64_t index, std::uint64_t order) { kept_.at(index).order = order; }
-  // The peer has all vectors up to `index`, and those that the bits of `beyond` name, as in
-  // Round::beyond. Returns whether `index` is higher than acknowledged before.
-  bool acknowledge(std::uint64_t index, std::uint64_t beyond);
+  void mark_sent(std::uint64_t number, std::uint64_t order) { kept_.at(number).order = order; }
+  // The peer has all vectors up to `up_to`, and those that the bits of `beyond` name, as in
+  // Round::beyond. Returns whether `up_to` is higher than acknowledged before.
+  bool acknowledge(std::uint64_t up_to, std::uint64_t beyond);
   // The peer is known to have all vectors up to this number.
   std::uint64_t acknowledged() const { return acknowledged_; }
   // The peer has seen the message that was sent as number `order`.
@@ -67,7 +58,7 @@ class SendWindow {
   };
   std::map<std::uint64_t, Kept>& kept() { return kept_; }
   const std::map<std::uint64_t, Kept>& kept() const { return kept_; }
-  const EdgeVector& at(std::uint64_t index) const { return kept_.at(index).vector; }
+  const EdgeVector& at(std::uint64_t number) const { return kept_.at(number).vector; }
   // Forgets all vectors but the last.
   void keep_newest() { kept_.erase(kept_.begin(), kept_.find(last_)); }
   // Forgets the vectors that are mixed and acknowledged, and all after number `last_pair`.

@@ -101,7 +101,7 @@ bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_roun
     stream.plan(std::min(stream.ask_at(), now + waits.usual * 3 / 2 + stream.pause()));
   write_header(session, message);
   stream.number(message);
-  message.index = session.current;
+  message.number = session.current;
   if (takes_part) session.ledger.sent().mark_sent(session.current, message.order);
   return takes_part;
 }
@@ -165,7 +165,7 @@ std::vector<Sessions::Mixable> Sessions::take() {
   std::vector<Mixable> mixables;
   for_each([&](Session& session) {
     for (EdgeLedger::Pair& pair : session.ledger.take()) {
-      session.taken ^= mix64(pair.index);
+      session.taken ^= mix64(pair.number);
       mixables.push_back({session.peer, session.edge, std::move(pair)});
     }
   });
@@ -227,14 +227,8 @@ bool Sessions::take_in(Session& session, const Round& message, Payload payload) 
   EdgeLedger& ledger = session.ledger;
   const std::uint64_t received = ledger.received().up_to();
   bool is_known = false;
-  if (message.index > 0)
-    is_known = !ledger.receive(message.index, {.round = message.round,
-                                               .share = message.share,
-                                               .span = message.span,
-                                               .payload = std::move(payload),
-                                               .probe = message.probe,
-                                               .damping = message.damping,
-                                               .reach = message.reach});
+  if (message.number > 0)
+    is_known = !ledger.receive(message.number, {message.terms(), std::move(payload)});
   if (ledger.received().up_to() != received) session.partial = 0;
   ledger.announced(message.offered);
   if (message.closes) ledger.closed_at(message.offered);
@@ -250,7 +244,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   const bool is_answered = ledger.acknowledge(message.received, message.beyond);
   session->stream.hear(message, ledger.sent());
   const bool is_known = take_in(*session, message, std::move(payload));
-  session->progressed = session->progressed || is_answered || (message.index > 0 && !is_known);
+  session->progressed = session->progressed || is_answered || (message.number > 0 && !is_known);
   Round header;
   write_header(*session, header);
   session->repeated_bytes +=
@@ -259,7 +253,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   if (message.asks)
     say(now, *session, must_ask_back(now, *session, message), out);
   else if (is_known ||
-           (message.index > 0 && (is_idle || ledger.is_closed() || ledger.received().has_gap())))
+           (message.number > 0 && (is_idle || ledger.is_closed() || ledger.received().has_gap())))
     say(now, *session, false, out);
   return is_known ? Heard::known : Heard::fresh;
 }

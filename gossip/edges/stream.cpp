@@ -26,18 +26,18 @@ void Stream::hear(const Round& message, SendWindow& sent) {
 std::uint64_t Stream::retransmit(SendWindow& sent, const Round& heard, const Round& header,
                                  NodeId peer, Outbox& out) {
   std::uint64_t repeated = 0;
-  for (const std::uint64_t index : sent.lost()) {
-    const EdgeVector& own = sent.at(index);
+  for (const std::uint64_t lost : sent.lost()) {
+    const EdgeVector& own = sent.at(lost);
     const std::size_t bytes = own.payload.size();
     if (bytes == 0) continue;
     const bool came_in_part =
-        header.echo != 0 && index == heard.received + 1 && heard.partial < bytes;
+        header.echo != 0 && lost == heard.received + 1 && heard.partial < bytes;
     const std::size_t from = came_in_part ? heard.partial : 0;
     Round message = header;
     number(message);
-    own.write(message);
-    if (message.echo != 0) message.index = index;
-    sent.mark_sent(index, message.order);
+    message.terms() = own.terms();
+    if (message.echo != 0) message.number = lost;
+    sent.mark_sent(lost, message.order);
     repeated += bytes - from;
     out.send(peer, std::move(message), own.payload, from);
   }

@@ -56,10 +56,10 @@ class WaitMeter {
 
   Time since() const { return since_; }
   // The current round, `round`, as a scheduler sees it.
-  Turn turn(std::uint64_t round) const {
-    Turn turn{.round = round, .since = since_};
-    if (pair_times_.is_measured()) turn.pair_time = pair_times_.median();
-    return turn;
+  CurrentRound current(std::uint64_t round) const {
+    CurrentRound current{.round = round, .since = since_};
+    if (pair_times_.is_measured()) current.pair_time = pair_times_.median();
+    return current;
   }
   // The neighbour whose vector arrived last, in the last round with vectors.
   NodeId slowest() const { return slowest_; }

@@ -26,7 +26,7 @@ Agreement::Agreement(const Options& options)
 
 void Agreement::look(Time now, const Roster& members) {
   members_version_ = members.version();
-  if (members.census().agreeing == members.present_others().size()) return kinds_.clear();
+  if (members.counts().agreeing == members.present_others().size()) return kinds_.clear();
   next_look_ = now + kLookEvery;
   for (auto& [hash, kind] : kinds_) kind.members.clear(), kind.names.clear();
   for (const Member* member : members.present()) {

@@ -31,7 +31,7 @@ constexpr std::size_t kBurdenLimit = 16;
 // How many times as much as usual this node sends: more only if it can be dialled.
 std::size_t burden_of(const Roster& roster) {
   if (is_hidden(roster.own())) return 1;
-  const std::size_t hidden = roster.census().hidden;
+  const std::size_t hidden = roster.counts().hidden;
   return std::min(1 + hidden / (roster.present_count() - hidden), kBurdenLimit);
 }
 
@@ -57,7 +57,7 @@ void Dissemination::hear_again(NodeId id) {
 
 void Dissemination::meet(NodeId newcomer) {
   const bool is_in_reach = can_meet(roster_.own(), *roster_.find(newcomer));
-  const std::size_t hidden = is_hidden(roster_.own()) ? roster_.census().hidden : 0;
+  const std::size_t hidden = is_hidden(roster_.own()) ? roster_.counts().hidden : 0;
   if (is_in_reach) fanout_.meet(newcomer, roster_.present_others().size() - hidden, prng_);
 }
 

@@ -222,7 +222,7 @@ void Membership::tick(Time now, Outbox& out) {
     if (now >= prober_.deadline())
       for (const Prober::Silence& silence :
            prober_.tick(now, view_of(roster_, dissemination_, extremes_), out))
-        law_.is_silent(now, silence, out);
+        law_.hear_silence(now, silence, out);
     law_.tick(now, out);
     if (const auto is_hidden = reachability_.tick(now, out))
       tell_reachability(now, *is_hidden, out);

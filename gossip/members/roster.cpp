@@ -90,6 +90,13 @@ std::vector<MemberStatus> Roster::status(Time now) const {
   return members;
 }
 
+bool any_other_trains(const Roster& members) {
+  return std::ranges::any_of(members.others(), [](const auto& other) {
+    const Member& member = other->member;
+    return other->is_present() && !is_relay(member) && member.phase == Phase::training;
+  });
+}
+
 std::vector<NodeId> within_reach(const Roster& members) {
   std::vector<NodeId> near = members.present_others();
   if (is_hidden(members.own()))
@@ -144,8 +151,8 @@ void Roster::become(Entry& entry, const Record& newer, Liveness now) {
 
 void Roster::replace(Entry& entry, const Record& newer) {
   if (entry.is_listed) {
-    census_.leave(entry.member, own().agreement);
-    census_.enter(newer, own().agreement);
+    counts_.leave(entry.member, own().agreement);
+    counts_.enter(newer, own().agreement);
   }
   entry.member = newer;
   marks_[entry.place] = mark_of(entry.member, entry.liveness);
@@ -153,14 +160,14 @@ void Roster::replace(Entry& entry, const Record& newer) {
 
 void Roster::list(Entry& entry) {
   entry.is_listed = true;
-  census_.enter(entry.member, own().agreement);
+  counts_.enter(entry.member, own().agreement);
   present_.push_back(&entry.member);
   present_others_.push_back(entry.member->id);
 }
 
 void Roster::unlist(Entry& entry) {
   entry.is_listed = false;
-  census_.leave(entry.member, own().agreement);
+  counts_.leave(entry.member, own().agreement);
   ++version_;
   ++departures_;
   const auto place = std::ranges::find(present_, &entry.member);

@@ -14,8 +14,8 @@
 
 #include "base/hash_table.h"
 #include "base/time.h"
-#include "gossip/members/census.h"
 #include "gossip/members/marks.h"
+#include "gossip/members/member_counts.h"
 #include "gossip/members/suspicion.h"
 #include "gossip/options.h"
 #include "gossip/status.h"
@@ -95,7 +95,7 @@ class Roster {
   // The present members of others(), in the order in which they appeared.
   const std::vector<NodeId>& present_others() const { return present_others_; }
   // The counts of the present others; `agreeing`: with this node.
-  const Census& census() const { return census_; }
+  const MemberCounts& counts() const { return counts_; }
   // The rumor of the entry that this node sends. For a suspect it names the last accuser; for a
   // dead member it names this node.
   Rumor rumor_of(const Entry& entry) const;
@@ -123,7 +123,7 @@ class Roster {
   std::vector<std::uint64_t> marks_;
   std::uint64_t version_ = 1;
   std::uint64_t departures_ = 0;
-  Census census_;
+  MemberCounts counts_;
   // Sorted when they are read: at the start of a large cluster they grow more often than that.
   mutable std::vector<const Record*> present_;
   mutable std::size_t sorted_;  // the first so many are in natural order of names
@@ -135,10 +135,10 @@ class Roster {
 bool has_ended(const Roster& members, NodeId id, std::uint64_t incarnation);
 // Live and suspect members that have a model, self included.
 inline std::size_t ready_count(const Roster& members) {
-  return members.census().ready + (members.own().phase != Phase::joining);
+  return members.counts().ready + (members.own().phase != Phase::joining);
 }
 inline std::size_t relay_count(const Roster& members) {
-  return members.census().relays + is_relay(members.own());
+  return members.counts().relays + is_relay(members.own());
 }
 // The number of members that are dead or left recently, and how many of them are remembered. Dead
 // members are sent joins, so that the parts of a partitioned network reconnect. Larger: machines
@@ -150,6 +150,9 @@ inline std::size_t absent_limit(const Roster& members) {
   constexpr std::size_t kLeast = 64;
   return std::max(kLeast, members.present_count());
 }
+// Whether another present member with data trains. A relay does rounds only as long as one does:
+// alone or among relays, rounds would change no model, and their numbers would run away.
+bool any_other_trains(const Roster& members);
 // The present others that this node can dial or that can dial it.
 std::vector<NodeId> within_reach(const Roster& members);
 

@@ -29,18 +29,18 @@ void RumorLaw::hear(Time now, const Rumor& rumor, Outbox& out) {
   Entry* known = roster_.entry(rumor.member->id);
   if (!known) return meet(now, rumor, out);
   if (Notary::is_other_key(rumor.member, known->member))
-    return is_reissued(now, *known, rumor.member, out);
+    return hear_reissue(now, *known, rumor.member, out);
   if (known->is_present() && rumor.member->control != known->member->control &&
       age(rumor.member) > age(known->member))
     return contest(now, *known, rumor, out);
   switch (rumor.liveness) {
     case Liveness::alive:
-      return is_alive(now, *known, rumor, out);
+      return hear_alive(now, *known, rumor, out);
     case Liveness::suspect:
     case Liveness::dead:
-      return is_accused(now, *known, rumor, out);
+      return hear_accusation(now, *known, rumor, out);
     case Liveness::left:
-      return has_left(now, *known, rumor, out);
+      return mark_left(now, *known, rumor, out);
   }
 }
 
@@ -62,11 +62,11 @@ void RumorLaw::meet(Time now, const Rumor& rumor, Outbox& out) {
     entry.pause = timing_.retry;
     return;
   }
-  appears(now, entry, out);
-  if (rumor.liveness == Liveness::suspect) is_accused(now, entry, rumor, out);
+  admit(now, entry, out);
+  if (rumor.liveness == Liveness::suspect) hear_accusation(now, entry, rumor, out);
 }
 
-void RumorLaw::appears(Time now, Entry& entry, Outbox& out) {
+void RumorLaw::admit(Time now, Entry& entry, Outbox& out) {
   entry.last_heard = now;
   connected_ = true;
   roster_.touch();
@@ -96,12 +96,12 @@ void RumorLaw::contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out) 
 
 void RumorLaw::take_rival(Time now, Entry& entry, Outbox& out) {
   const std::optional<Record> rival = std::exchange(entry.rival, std::nullopt);
-  if (rival && now - entry.rival_heard < kRememberRival) is_alive(now, entry, {*rival}, out);
+  if (rival && now - entry.rival_heard < kRememberRival) hear_alive(now, entry, {*rival}, out);
 }
 
-void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+void RumorLaw::hear_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   const Record& heard = rumor.member;
-  if (age(heard) == age(entry.member)) return is_same_age(now, entry, heard, out);
+  if (age(heard) == age(entry.member)) return hear_same_age(now, entry, heard, out);
   if (age(heard) < age(entry.member)) return;
   const bool is_restarted = heard->incarnation > entry.member->incarnation;
   const bool was_present = entry.is_present();
@@ -124,7 +124,7 @@ void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
 }
 
 // The name has a new key, and the certificate of the earlier one is refused from now on.
-void RumorLaw::is_reissued(Time now, Entry& entry, const Record& heard, Outbox& out) {
+void RumorLaw::hear_reissue(Time now, Entry& entry, const Record& heard, Outbox& out) {
   if (heard->phase == Phase::left) return;
   const bool was_present = entry.is_present();
   out.put(Hangup{heard->id});
@@ -140,11 +140,11 @@ void RumorLaw::is_reissued(Time now, Entry& entry, const Record& heard, Outbox& 
 
 // If two records of the same age contradict each other, one is wrong; the member is sent both,
 // because only the member knows which.
-void RumorLaw::is_same_age(Time now, Entry& entry, const Record& heard, Outbox& out) {
+void RumorLaw::hear_same_age(Time now, Entry& entry, const Record& heard, Outbox& out) {
   if (entry.is_hearsay) {
     roster_.become(entry, heard, Liveness::alive);
     entry.told = now;
-    appears(now, entry, out);
+    admit(now, entry, out);
     return doubt(now, heard->id);
   }
   if (!entry.is_present()) return;
@@ -161,11 +161,11 @@ void RumorLaw::is_same_age(Time now, Entry& entry, const Record& heard, Outbox& 
 }
 
 // An accusation with a later record shows that the member lived until that record.
-void RumorLaw::is_accused(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+void RumorLaw::hear_accusation(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   if (age(rumor.member) < age(entry.member)) return;
   const bool contradicts_hearsay = entry.is_hearsay && rumor.liveness == Liveness::suspect;
   if (age(rumor.member) > age(entry.member) || contradicts_hearsay)
-    is_alive(now, entry, rumor, out);
+    hear_alive(now, entry, rumor, out);
   if (!entry.is_present() || !counts(now, entry, rumor, out)) return;
   entry.accusation = {rumor.liveness, rumor.accuser, rumor.signature};
   judge_by(*entry.suspicion);
@@ -195,10 +195,10 @@ bool RumorLaw::counts(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
 
 // Accuses the member on this node's own finding.
 void RumorLaw::suspect(Time now, Entry& entry, Outbox& out) {
-  is_accused(now, entry, {entry.member, Liveness::suspect, roster_.self()}, out);
+  hear_accusation(now, entry, {entry.member, Liveness::suspect, roster_.self()}, out);
 }
 
-void RumorLaw::dies(Time now, Entry& entry, Outbox& out) {
+void RumorLaw::declare_dead(Time now, Entry& entry, Outbox& out) {
   roster_.become(entry, entry.member, Liveness::dead);
   entry.pause = timing_.retry;
   entry.next_ask = now + entry.pause;
@@ -210,7 +210,7 @@ void RumorLaw::dies(Time now, Entry& entry, Outbox& out) {
   take_rival(now, entry, out);
 }
 
-void RumorLaw::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+void RumorLaw::mark_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   const bool is_known = entry.liveness == Liveness::left && age(rumor.member) == age(entry.member);
   if (is_known || age(rumor.member) < age(entry.member)) return;
   const bool was_present = entry.is_present();
@@ -297,14 +297,14 @@ void RumorLaw::refused(Time now, NodeId id, const Endpoint& at, Outbox& out) {
   if (!entry) return;
   prober_.refused(id);
   entry->refused = now;
-  is_unreached(id);
-  if (entry->rival) return dies(now, *entry, out);
+  note_unreached(id);
+  if (entry->rival) return declare_dead(now, *entry, out);
   if (entry->liveness == Liveness::alive) suspect(now, *entry, out);
   entry->suspicion->refuse(now);
   judge_by(*entry->suspicion);
 }
 
-void RumorLaw::is_unreached(NodeId id) {
+void RumorLaw::note_unreached(NodeId id) {
   unreached_.insert(id);
   if (unreached_.size() > kMembersLimit)
     std::erase_if(unreached_, [this](NodeId other) { return !roster_.entry(other); });
@@ -314,14 +314,14 @@ void RumorLaw::unanswered(Time now, NodeId id, const Endpoint& at) {
   Entry* entry = this->at(id, at);
   if (!entry) return;
   entry->missed = now;
-  is_unreached(id);
+  note_unreached(id);
   if (!entry->suspicion) return;
   entry->suspicion->miss();
   judge_by(*entry->suspicion);
 }
 
 // A member whose message came after the probe was sent lives, though its answer was lost.
-void RumorLaw::is_silent(Time now, const Prober::Silence& silence, Outbox& out) {
+void RumorLaw::hear_silence(Time now, const Prober::Silence& silence, Outbox& out) {
   Entry* entry = roster_.entry(silence.member);
   if (!entry || entry->last_heard > silence.since) return;
   suspect(now, *entry, out);
@@ -359,7 +359,7 @@ void RumorLaw::tick(Time now, Outbox& out) {
     if (!entry.suspicion) continue;
     if (now >= entry.suspicion->ends(timing_, members)) {
       if (entry.last_heard <= entry.suspicion->since()) {
-        dies(now, entry, out);
+        declare_dead(now, entry, out);
         continue;
       }
       entry.suspicion = std::make_unique<Suspicion>(now, roster_.self());

@@ -34,7 +34,7 @@ class RumorLaw {
   // The host at that address of the member answers no connection attempt.
   void unanswered(Time now, NodeId id, const Endpoint& at);
   // The member did not answer a probe.
-  void is_silent(Time now, const Prober::Silence& silence, Outbox& out);
+  void hear_silence(Time now, const Prober::Silence& silence, Outbox& out);
   // The member may be dead: this node probes it at once.
   void doubt(Time now, NodeId id);
   // This node did not run for `away`: suspects get that much more time.
@@ -55,25 +55,24 @@ class RumorLaw {
  private:
   using Entry = Roster::Entry;
 
-  // is_alive(), is_accused(), is_reissued(), is_same_age(), has_left(), appears() and dies() are
-  // actions: they change the entry accordingly and queue its rumor.
+  // Each of these that takes an Outbox changes the entry and queues its rumor.
   void meet(Time now, const Rumor& rumor, Outbox& out);
   void contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void take_rival(Time now, Entry& entry, Outbox& out);
-  void is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
-  void is_reissued(Time now, Entry& entry, const Record& heard, Outbox& out);
-  void is_same_age(Time now, Entry& entry, const Record& heard, Outbox& out);
-  void is_accused(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void hear_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void hear_reissue(Time now, Entry& entry, const Record& heard, Outbox& out);
+  void hear_same_age(Time now, Entry& entry, const Record& heard, Outbox& out);
+  void hear_accusation(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   bool counts(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void suspect(Time now, Entry& entry, Outbox& out);
-  void dies(Time now, Entry& entry, Outbox& out);
-  void appears(Time now, Entry& entry, Outbox& out);
-  void has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void declare_dead(Time now, Entry& entry, Outbox& out);
+  void admit(Time now, Entry& entry, Outbox& out);
+  void mark_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   Entry* at(NodeId id, const Endpoint& control);
   void become(Entry& entry, const Record& newer, Liveness now, Outbox& out);
   void judge_by(const Suspicion& suspicion);
   void forget_one(Outbox& out);
-  void is_unreached(NodeId id);
+  void note_unreached(NodeId id);
   void greet(const Member& member, Outbox& out);
   void list(Entry& entry);
 

@@ -30,8 +30,9 @@ void Closing::advance(Time now, Outbox& out) {
   Settlement& settlement = around_.settlement;
   if (life.is_in<Ending>()) {
     if (!std::exchange(is_told_, true))
-      out.event(Event::Kind::ending, fmt::format("the run ends after round {}: {}",
-                                                 around_.course.run().round, around_.end.reason()));
+      out.event(Event::Kind::ending,
+                fmt::format("the run ends after round {}: {}", around_.progress.run().round,
+                            around_.end.reason()));
     const bool is_settled = average_last_pairs(out) || now >= life.since() + kPairsLimit;
     if (!is_settled || !life.is_free()) return;
     life.enter(now, Settling());
@@ -51,11 +52,11 @@ void Closing::advance(Time now, Outbox& out) {
 
 // The evaluation is of the model with which the run ends. After a refit nothing is held out.
 void Closing::run(Errand errand, optim::Job job, Outbox& out) {
-  if (job.round == 0) job.round = around_.course.run().round + 1;
+  if (job.round == 0) job.round = around_.progress.run().round + 1;
   if (PLANTED(steps_after_end) && job.tally) job.local = true;
   if (job.seal) {
     job.seal->within = distance_within();
-    const RunStatus& run = around_.course.run();
+    const RunStatus& run = around_.progress.run();
     const bool has_refit = around_.end.refits(run.round, run.uncounted);
     job.evaluate = job.whole = !is_relay(around_.options) && !has_refit;
   }
@@ -69,11 +70,11 @@ void Closing::run(Errand errand, optim::Job job, Outbox& out) {
 // at the end of a long path refuses the mean.
 double Closing::distance_within() const {
   constexpr double kTimes = 8, kRounding = 1e-5;
-  const Course& course = around_.course;
-  double farthest = course.consensus_distance().value_or(0) * course.run().norm;
+  const TrainingProgress& progress = around_.progress;
+  double farthest = progress.consensus_distance().value_or(0) * progress.run().norm;
   for (const auto& [id, neighbor] : around_.exchange.neighbors().all())
     farthest = std::max(farthest, neighbor.status.distance.value_or(0));
-  const double norm = course.run().norm;
+  const double norm = progress.run().norm;
   if (farthest == 0) farthest = norm;
   if (farthest == 0 || PLANTED(seals_unseen)) return std::numeric_limits<double>::infinity();
   return kTimes * farthest + kRounding * norm;

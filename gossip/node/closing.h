@@ -4,12 +4,12 @@
 
 #include "base/time.h"
 #include "gossip/edges/exchange.h"
-#include "gossip/node/course.h"
 #include "gossip/node/life.h"
 #include "gossip/node/mask_groups.h"
 #include "gossip/node/run_end.h"
 #include "gossip/node/saver.h"
 #include "gossip/node/settlement.h"
+#include "gossip/node/training_progress.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 
@@ -26,7 +26,7 @@ class Closing {
     Saver& saver;
     const RunEnd& end;
     Settlement& settlement;
-    const Course& course;
+    const TrainingProgress& progress;
     const MaskGroups& masks;
   };
   explicit Closing(const Around& around) : around_(around) {}

@@ -7,15 +7,15 @@
 namespace starling::gossip {
 
 RunEnd::Own EndWatch::own(Time now) const {
-  const Course& course = around_.course;
-  const RunStatus& run = course.run();
+  const TrainingProgress& progress = around_.progress;
+  const RunStatus& run = progress.run();
   return {.round = run.round,
           .uncounted = run.uncounted,
           .samples = run.samples,
-          .seconds = course.elapsed_s(now),
-          .rounds_per_s = course.rounds_per_s(now),
+          .seconds = progress.elapsed_s(now),
+          .rounds_per_s = progress.rounds_per_s(now),
           .evaluation = run.evaluation,
-          .is_budget_spent = course.is_budget_spent()};
+          .is_budget_spent = progress.is_budget_spent()};
 }
 
 void EndWatch::begin(Time now, std::uint64_t round) {
@@ -30,7 +30,7 @@ void EndWatch::tick(Time now, Outbox& out) {
   const bool is_over = is_told && options_.goal.keep == GoalKeep::last;
   if (!life.has_come_to<phases::Computing>() || life.has_come_to<phases::Sealing>() || is_over)
     return;
-  const RunStatus& run = around_.course.run();
+  const RunStatus& run = around_.progress.run();
   const bool is_same = std::exchange(judged_round_, run.round) == run.round;
   if (is_same && now < judged_at_ + options_.timing.news) return;
   judged_at_ = now;
@@ -42,14 +42,14 @@ void EndWatch::tick(Time now, Outbox& out) {
 
 EndStatus EndWatch::status(Time now) const {
   const FleetProgress& progress = end_.progress();
-  const RunStatus& run = around_.course.run();
+  const RunStatus& run = around_.progress.run();
   EndStatus end{.progress = progress_text(options_.goal, progress),
                 .done = share_done(options_.goal, progress),
                 .reason = end_.reason(),
                 .model = around_.settlement.model()};
   if (end_.is_over(run.round, run.uncounted)) end.round = *end_.agreed() + end_.refit_rounds();
   if (end.done && *end.done > 0 && !end.round)
-    end.remaining_s = around_.course.elapsed_s(now) * (1 - *end.done) / *end.done;
+    end.remaining_s = around_.progress.elapsed_s(now) * (1 - *end.done) / *end.done;
   if (!around_.life.has_come_to<phases::Sealing>()) return end;
   end.is_left_behind = around_.settlement.is_left_behind();
   end.shortfall = shortfall();
@@ -58,7 +58,7 @@ EndStatus EndWatch::status(Time now) const {
 }
 
 std::string EndWatch::shortfall() const {
-  const RunStatus& run = around_.course.run();
+  const RunStatus& run = around_.progress.run();
   const std::optional<double>& epsilon = options_.goal.epsilon;
   if (const std::string& problem = around_.settlement.problem(); !problem.empty()) return problem;
   if (std::string missing = end_.shortfall(run.evaluation); !missing.empty()) return missing;

@@ -5,10 +5,10 @@
 
 #include "base/time.h"
 #include "gossip/edges/exchange.h"
-#include "gossip/node/course.h"
 #include "gossip/node/life.h"
 #include "gossip/node/run_end.h"
 #include "gossip/node/settlement.h"
+#include "gossip/node/training_progress.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 #include "gossip/status.h"
@@ -22,7 +22,7 @@ class EndWatch {
     const Life& life;
     Exchange& exchange;
     const Roster& members;
-    const Course& course;
+    const TrainingProgress& progress;
     const Settlement& settlement;
   };
   EndWatch(const Options& options, RunEnd& end, const Around& around)

@@ -4,10 +4,10 @@
 
 namespace starling::gossip {
 
-void FleetWatch::sample(Time now, const Course& course, std::uint64_t sent_bytes,
+void FleetWatch::sample(Time now, const TrainingProgress& progress, std::uint64_t sent_bytes,
                         bool is_degraded) {
   next_ = now + period_;
-  Sample own = sample_of(now, course, sent_bytes);
+  Sample own = sample_of(now, progress, sent_bytes);
   own.is_degraded = is_degraded;
   means_->set(own);
   extremes_->set(own.values);
@@ -20,9 +20,9 @@ FleetStatus FleetWatch::status(Time now) const {
   return status;
 }
 
-Sample FleetWatch::sample_of(Time now, const Course& course, std::uint64_t sent_bytes) {
-  const RunStatus& run = course.run();
-  counters_.push_back({now, run.samples, sent_bytes, course.compute()});
+Sample FleetWatch::sample_of(Time now, const TrainingProgress& progress, std::uint64_t sent_bytes) {
+  const RunStatus& run = progress.run();
+  counters_.push_back({now, run.samples, sent_bytes, progress.compute()});
   if (counters_.size() > kSamplesKept) counters_.pop_front();
   Sample sample;
   const auto set = [&sample](Quantity quantity, double value) {
@@ -38,7 +38,7 @@ Sample FleetWatch::sample_of(Time now, const Course& course, std::uint64_t sent_
   set(Quantity::byte_rate, static_cast<double>(sent_bytes - first.bytes) / elapsed);
   if (!has_data_) return sample;
   set(Quantity::sample_rate, static_cast<double>(run.samples - first.samples) / elapsed);
-  set(Quantity::compute_share, seconds(course.compute() - first.compute) / elapsed);
+  set(Quantity::compute_share, seconds(progress.compute() - first.compute) / elapsed);
   return sample;
 }
 

@@ -9,8 +9,8 @@
 #include "gossip/edges/fleet_means.h"
 #include "gossip/fleet.h"
 #include "gossip/members/extremes.h"
-#include "gossip/node/course.h"
 #include "gossip/node/fleet_past.h"
+#include "gossip/node/training_progress.h"
 #include "gossip/wire/send_meter.h"
 
 namespace starling::gossip {
@@ -26,7 +26,8 @@ class FleetWatch {
 
   bool is_due(Time now) const { return now >= next_; }
   // REQUIRES is_due(now).
-  void sample(Time now, const Course& course, std::uint64_t sent_bytes, bool is_degraded);
+  void sample(Time now, const TrainingProgress& progress, std::uint64_t sent_bytes,
+              bool is_degraded);
   FleetStatus status(Time now) const;
   // How this node sends; to be told at each step.
   SendMeter& sends() { return sends_; }
@@ -43,7 +44,7 @@ class FleetWatch {
   // periods.
   static constexpr std::size_t kSamplesKept = 16;
 
-  Sample sample_of(Time now, const Course& course, std::uint64_t sent_bytes);
+  Sample sample_of(Time now, const TrainingProgress& progress, std::uint64_t sent_bytes);
 
   Duration period_;
   bool has_data_;

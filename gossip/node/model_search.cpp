@@ -76,7 +76,7 @@ std::vector<const Member*> founders(const Roster& members) {
 }
 
 std::vector<const Member*> donors(const Roster& members, std::uint64_t own) {
-  if (members.census().trained == 0) return {};
+  if (members.counts().trained == 0) return {};
   std::vector<const Member*> donors = members.ready();
   const std::uint64_t furthest = std::max(own + kCheckpointRounds, furthest_resumed(members));
   std::erase_if(donors, [&](const Member* member) {

@@ -52,7 +52,7 @@ std::string cause_of_solitude(NodeParts& parts, Time now) {
 
 // Once the training on which the model is judged is over, as data.refit says.
 void refit(NodeParts& parts) {
-  const RunStatus& run = parts.training.course().run();
+  const RunStatus& run = parts.training.progress().run();
   if (!parts.trains() || !parts.run_end.refits(run.round, run.uncounted)) return;
   if (!parts.share.take_held_out()) return;
   reassign_data(parts);
@@ -148,7 +148,7 @@ void NodeParts::end(const std::string& error) {
 }
 
 void learn_workload(NodeParts& parts, const optim::Workload& workload) {
-  parts.training.course().set_workload(workload);
+  parts.training.progress().set_workload(workload);
   for (const std::string& note : workload.notes)
     if (std::ranges::find(parts.data_notes, note) == parts.data_notes.end())
       parts.outbox.event(Event::Kind::data, note);
@@ -161,7 +161,7 @@ void learn_workload(NodeParts& parts, const optim::Workload& workload) {
 void donate(NodeParts& parts, Time now, optim::Done& done) {
   if (done.snapshot.empty()) return;
   const std::uint64_t round =
-      done.round - std::min(done.round, parts.training.course().run().uncounted + 1);
+      done.round - std::min(done.round, parts.training.progress().run().uncounted + 1);
   parts.donor.made(now, round, std::move(done.snapshot), parts.startup.workload().foundation,
                    parts.members, parts.outbox);
 }
@@ -217,7 +217,7 @@ void NodeParts::become_ready(Time now) {
 
 // A resumed node reports the round of its earlier life, so that newcomers ask it for its model.
 Identity::Report NodeParts::report() {
-  const RunStatus& run = training.course().run();
+  const RunStatus& run = training.progress().run();
   const bool is_training = phase() == Phase::training;
   return {.phase = phase(),
           .round = phase() == Phase::resumed ? startup.round() : run.round,
@@ -250,20 +250,20 @@ void NodeParts::start_training(Time now) {
 // nodes save at the end anyway.
 void save_all(NodeParts& parts, Time now) {
   constexpr int kSpreads = 20;
-  const Course& course = parts.training.course();
-  std::uint64_t furthest = course.run().round;
+  const TrainingProgress& progress = parts.training.progress();
+  std::uint64_t furthest = progress.run().round;
   for (const Member* member : parts.members.present()) furthest = std::max(furthest, member->round);
   if (parts.life.has_come_to<phases::Ending>()) return parts.saver.agree(now, furthest);
-  const double rounds = course.rounds_per_s(now) * kSpreads * seconds(parts.options.timing.news);
+  const double rounds = progress.rounds_per_s(now) * kSpreads * seconds(parts.options.timing.news);
   const std::uint64_t target = furthest + 2 + static_cast<std::uint64_t>(rounds);
   std::uint64_t last = parts.options.goal.rounds;
-  if (last > 0) last += course.run().uncounted;
+  if (last > 0) last += progress.run().uncounted;
   parts.saver.agree(now, last > 0 ? std::min(target, std::max(last, furthest)) : target);
 }
 
 void NodeParts::sample(Time now) {
   if (!trains() || !fleet.is_due(now)) return;
-  fleet.sample(now, training.course(), outbox.sent_bytes(), state(now) == State::degraded);
+  fleet.sample(now, training.progress(), outbox.sent_bytes(), state(now) == State::degraded);
   if (exchange.neighbors().has_averaged())
     alone.clear();
   else if (const std::string cause = cause_of_solitude(*this, now); !cause.empty())
@@ -273,7 +273,7 @@ void NodeParts::sample(Time now) {
 }
 
 void NodeParts::follow_members(Time now) {
-  saver.hear(now, members, training.course().run().round);
+  saver.hear(now, members, training.progress().run().round);
   saver.set_fleet(startup.workload().foundation, members.present_count() - relay_count(members));
   if (!neighborhood.follow(now, members)) gate.count("topology", "members");
   // Otherwise the peers learn only by gossip that this node is ready, and answer no hello until
@@ -298,7 +298,7 @@ State NodeParts::state(Time now) const {
   if (life.is_in<phases::Settling>()) return State::settling;
   if (life.is_in<phases::Ending>()) return State::ending;
   if (life.is_in<phases::Paused>()) return State::paused;
-  const bool is_well = !training.course().run().problem && !membership.identity().namesake() &&
+  const bool is_well = !training.progress().run().problem && !membership.identity().namesake() &&
                        saver.status().problem.empty() && !is_alone(*this, now);
   return is_well ? State::training : State::degraded;
 }
@@ -314,7 +314,7 @@ const Roster& Node::members() const {
 std::vector<std::string> Node::warnings(Time now) const {
   const NodeParts& parts = *parts_;
   std::vector<std::string> warnings;
-  if (const auto& problem = parts.training.course().run().problem) warnings.push_back(*problem);
+  if (const auto& problem = parts.training.progress().run().problem) warnings.push_back(*problem);
   if (const std::string& problem = parts.saver.status().problem; !problem.empty())
     warnings.push_back(fmt::format("no checkpoint: {}; trains on, and tries again", problem));
   const Identity& identity = parts.membership.identity();
@@ -342,7 +342,7 @@ std::vector<std::string> Node::warnings(Time now) const {
   add(parts.agreement.warnings());
   add(parts.links.refusals());
   if (parts.phase() == Phase::training)
-    add({parts.training.masks().reason(), parts.training.course().drift()});
+    add({parts.training.masks().reason(), parts.training.progress().drift()});
   for (const auto& [kind, count] : parts.outbox.unsendable())
     warnings.push_back(fmt::format(
         "{} {} messages were beyond a limit of the protocol and not sent", count, kind));
@@ -352,17 +352,17 @@ std::vector<std::string> Node::warnings(Time now) const {
 
 // Behind the end of a run the estimate lags.
 static std::optional<double> consensus_distance(const NodeParts& parts) {
-  return parts.settlement.sealed() != 0 ? 0 : parts.training.course().consensus_distance();
+  return parts.settlement.sealed() != 0 ? 0 : parts.training.progress().consensus_distance();
 }
 
 Status Node::status(Time now) const {
   const NodeParts& parts = *parts_;
-  const Course& course = parts.training.course();
+  const TrainingProgress& progress = parts.training.progress();
   Status status;
   status.state = parts.state(now);
   if (!parts.trains()) status.reasons.push_back(parts.startup.reason());
   if (status.state == State::paused)
-    status.reasons.push_back(fmt::format("paused after round {}", course.run().round));
+    status.reasons.push_back(fmt::format("paused after round {}", progress.run().round));
   const auto add = [&status](std::string reason) {
     const bool is_new = std::ranges::find(status.reasons, reason) == status.reasons.end();
     if (is_new && !reason.empty()) status.reasons.push_back(std::move(reason));
@@ -378,8 +378,8 @@ Status Node::status(Time now) const {
   if (status.hold_up) add(text_of(*status.hold_up, parts.members.self()));
   parts.exchange.describe(now, parts.links, status);
   status.checkpoint = parts.saver.status();
-  status.run = course.run();
-  status.run.is_idle = parts.trains() && course.is_idle(now);
+  status.run = progress.run();
+  status.run.is_idle = parts.trains() && progress.is_idle(now);
   // Before its checkpoint is read, a node that comes back does not know what it has spent.
   if (!parts.life.has_come_to<phases::Ready>()) status.run.privacy.reset();
   status.run.local_steps_reason = parts.budget.steps_reason();
@@ -399,11 +399,11 @@ Status Node::status(Time now) const {
   status.sent_per_s = parts.fleet.sends().mean();
   status.sent_most_per_s = parts.fleet.sends().most();
   status.received_bytes = parts.gate.received_bytes();
-  status.compute = course.compute();
-  status.evaluation = course.evaluation();
-  status.mix = course.mix();
+  status.compute = progress.compute();
+  status.evaluation = progress.evaluation();
+  status.mix = progress.mix();
   const Duration measured = status.compute + status.mix + status.wait;
-  status.other = std::max(Duration::zero(), course.lived() - measured);
+  status.other = std::max(Duration::zero(), progress.lived() - measured);
   status.rejected = parts.gate.rejected();
   for (const auto& [reason, kinds] : parts.gate.rejected_kinds())
     status.rejected_kinds[reason].insert(kinds.begin(), kinds.end());

@@ -75,7 +75,7 @@ struct NodeParts {
   RunEnd run_end{options, exchange.rounds().are_related()};
   Settlement settlement{options, run_end, {members, links, gate}};
   Training training;
-  EndWatch end_watch{options, run_end, {life, exchange, members, training.course(), settlement}};
+  EndWatch end_watch{options, run_end, {life, exchange, members, training.progress(), settlement}};
   FleetWatch fleet;
   Neighborhood neighborhood;
   std::optional<Checkpoint> before;  // without the state; empty when no longer needed

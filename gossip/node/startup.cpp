@@ -53,7 +53,7 @@ Startup::Startup(const Options& options, Time now, Life& life, DataShare& share,
       life_(&life),
       share_(&share),
       next_look_(now),
-      muster_(options, now),
+      founders_(options, now),
       search_(options),
       surveys_(options),
       before_(std::move(before)) {}
@@ -67,10 +67,10 @@ void Startup::tick(Time now, const Membership& search, Outbox& out) {
   const Roster& members = search.roster();
   const bool is_ready = life_->is_in<Ready>();
   if (life_->is_in<Gathering>() || is_ready) next_look_ = now + kLook;
-  if (!life_->has_come_to<Computing>() || muster_.is_short())
-    muster_.count(now, members, is_ready, origin_ == Origin::donor);
+  if (!life_->has_come_to<Computing>() || founders_.is_short())
+    founders_.count(now, members, is_ready, origin_ == Origin::donor);
   // A founder that is late finds a donor from now on.
-  if (life_->has_come_to<Computing>() && members.census().trained > 0) surveys_.forget_others();
+  if (life_->has_come_to<Computing>() && members.counts().trained > 0) surveys_.forget_others();
   if (life_->is_in<Gathering>() && gathered(now, search)) assign(now, members, out);
   if (is_ready && is_overtaken(now, members)) enter(now, Fetching());
   if (life_->is_in<Surveying>()) survey(now, members, out);
@@ -90,7 +90,7 @@ bool Startup::may_begin(Time now, const Roster& members, const Links& links) {
   }
   // Founders begin together; a newcomer begins as soon as its edges are open.
   const bool linked = origin_ == Origin::donor ? links.are_open() : links.are_agreed();
-  return linked || now - *muster_.complete_since() >= kLinkPatience;
+  return linked || now - *founders_.complete_since() >= kLinkPatience;
 }
 
 // Whether other members train already, while this node waits for missing ones.
@@ -113,16 +113,16 @@ bool Startup::gathered(Time now, const Membership& membership) {
   if (is_relay(options_) && founders(members).empty()) return false;
   const bool has_donors = !donors(members, round_of(before_)).empty();
   if (before_ && has_donors) return true;
-  muster_.set_founded(before_ || has_donors);
+  founders_.set_founded(before_ || has_donors);
   if (waits_for_first(options_, membership)) return false;
-  if (options_.expect > 1) return muster_.is_known(now);
+  if (options_.expect > 1) return founders_.is_known(now);
   if (search.seeds().empty() || now - life_->since() >= kSeedPatience) return true;
   // The seed that answered may be a newcomer too and know no donor; another seed may know one.
   return membership.connected() && (has_donors || !search.awaits_seed());
 }
 
 void Startup::assign(Time now, const Roster& members, Outbox& out) {
-  muster_.close();
+  founders_.close();
   std::vector<NodeId> sharing;
   for (const Member* member : founders(members)) sharing.push_back(member->id);
   optim::Job job;
@@ -299,15 +299,15 @@ std::vector<std::string> Startup::warnings(Time now) const {
   if (!search_.misfit().empty() && !life_->has_come_to<Ready>()) return {search_.misfit()};
   const auto* surveying = std::get_if<Surveying>(&life_->phase());
   if (surveying && !surveying->refusal.empty()) return {reason()};
-  const auto missing = muster_.warning(now, life_->is_in<Gathering>());
+  const auto missing = founders_.warning(now, life_->is_in<Gathering>());
   return missing ? std::vector{*missing} : std::vector<std::string>();
 }
 
 std::string Startup::reason() const {
-  if (life_->is_in<Gathering>() && is_relay(options_) && muster_.known() == 0)
+  if (life_->is_in<Gathering>() && is_relay(options_) && founders_.known() == 0)
     return "waiting for a node with data: this one is a relay (node.role)";
   if (life_->is_in<Gathering>())
-    return options_.expect > 1 ? "waiting for members: " + muster_.tally()
+    return options_.expect > 1 ? "waiting for members: " + founders_.tally()
                                : "waiting for an answer from cluster.join";
   if (const auto* surveying = std::get_if<Surveying>(&life_->phase()))
     return surveying->refusal.empty() ? "waiting for the data statistics of the other founders"
@@ -317,8 +317,8 @@ std::string Startup::reason() const {
                ? "waiting for a founder with the parameters that all begin with"
                : fmt::format("fetching the model from {}", search_.donor_name());
   if (life_->is_in<Resuming>()) return "reading the checkpoint";
-  if (life_->is_in<Ready>() && muster_.is_awaited())
-    return "waiting for members: " + muster_.tally();
+  if (life_->is_in<Ready>() && founders_.is_awaited())
+    return "waiting for members: " + founders_.tally();
   return life_->is_in<Ready>() ? "waiting for the other nodes to be ready" : "preparing the data";
 }
 

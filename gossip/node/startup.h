@@ -13,9 +13,9 @@
 #include "gossip/members/membership.h"
 #include "gossip/node/data_share.h"
 #include "gossip/node/donor.h"
+#include "gossip/node/founder_count.h"
 #include "gossip/node/life.h"
 #include "gossip/node/model_search.h"
-#include "gossip/node/muster.h"
 #include "gossip/node/survey_exchange.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
@@ -44,7 +44,7 @@ class Startup {
   void want_snapshot(Donor& donor, Outbox& out);
 
   // Whether the wait for members has ended, so that edges may open.
-  bool is_expected() const { return muster_.complete_since().has_value(); }
+  bool is_expected() const { return founders_.complete_since().has_value(); }
   // Ready to begin together with other founders, without an adopted model.
   bool is_founding() const { return life_->is_in<phases::Ready>() && origin_ != Origin::donor; }
   // Ready with the model of an earlier life.
@@ -86,7 +86,7 @@ class Startup {
   Life* life_;
   DataShare* share_;
   Time next_look_;
-  Muster muster_;
+  FounderCount founders_;
   ModelSearch search_;
   SurveyExchange surveys_;
   optim::Workload workload_;

@@ -9,7 +9,7 @@ namespace starling::gossip {
 using namespace phases;
 
 void Training::start(Time now, std::uint64_t round, Outbox& out, const Checkpoint* before) {
-  course_.begin(now, round, before);
+  progress_.begin(now, round, before);
   around_.exchange.rounds().start(now, round + 1, before ? before->uncounted : 0);
   // The donor has evaluated an adopted model, and the neighbours wait for an offer.
   if (round > 0) evaluations_.set_judged(round);
@@ -22,13 +22,13 @@ void Training::start(Time now, std::uint64_t round, Outbox& out, const Checkpoin
 void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Outbox& out) {
   Exchange& exchange = around_.exchange;
   measure(now, absorb, out);
-  if (absorb) course_.end_rounds(now);
+  if (absorb) progress_.end_rounds(now);
   if (!mix.empty()) solitude_.averaged();
   solitude_.begin_round();
   optim::Job job;
   job.round = exchange.rounds().round();
   job.uncounted = exchange.rounds().uncounted();
-  course_.set_uncounted(job.uncounted);
+  progress_.set_uncounted(job.uncounted);
   job.absorb = absorb;
   job.mix = std::move(mix);
   // A newcomer's first offer is soon there: to prepare other data may take long.
@@ -48,7 +48,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.offer = goes_on;
   exchange.write_edges(job, around_.links, around_.budget.shortening());
   job.mask_group = masks_.group();
-  const bool steps = goes_on && may_step && !course_.is_budget_spent();
+  const bool steps = goes_on && may_step && !progress_.is_budget_spent();
   job.local = steps && !options_.needs.overlaps;
   job.local_steps = pace_.steps(around_.budget.steps());
   job.pace = static_cast<double>(job.local_steps) / static_cast<double>(around_.budget.steps());
@@ -71,20 +71,19 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
 
 std::string Training::rest_reason(Time now) const {
   if (solitude_.is_news(now)) return solitude_.reason(now);
-  return company_ == Company::rests ? "no node with data trains: this relay rests until one does"
-                                    : std::string();
+  return !any_trains_ ? "no node with data trains: this relay rests until one does" : std::string();
 }
 
 // Until it is led on, a relay keeps its round open, and a node that hears nobody until it does.
 // Once the run is over nobody sends a vector of the round any more.
 bool Training::is_round_complete(Time now) {
-  if (around_.end.is_over(course_.run().round, course_.run().uncounted)) return true;
+  if (around_.end.is_over(progress_.run().round, progress_.run().uncounted)) return true;
   const Outcome outcome = is_led_ ? around_.exchange.outcome(now, around_.links) : Outcome::open;
   if (outcome == Outcome::open)
     solitude_.end();
   else if (solitude_.lets_end(now, outcome == Outcome::heard))
     return true;
-  const bool rests = solitude_.is_alone() || (!is_led_ && company_ != Company::trains);
+  const bool rests = solitude_.is_alone() || (!is_led_ && !any_trains_);
   return rests && is_pause_wanted_;
 }
 
@@ -125,22 +124,22 @@ void Training::trained(Time now, optim::Done done, Outbox& out) {
   under_way_.compute += done.stats.compute;
   if (done.evaluation) evaluations_.add(now, done.stats.evaluation);
   if (done.stats.steps > 0) under_way_.steps = done.stats.steps;
-  course_.record(now, done, exchange.means(), out);
+  progress_.record(now, done, exchange.means(), out);
   if (errand == Errand::unite) return;
   if (errand == Errand::answer) return exchange.answer(now, done, around_.links, out);
   if (done.is_offer) exchange.offer(now, done, around_.links, out);
   if (round && --round->jobs > 0) return;
-  course_.report(out);
+  progress_.report(out);
   if (round) end_round(now, round->then, out);
 }
 
 void Training::end_round(Time now, Computing::Then then, Outbox& out) {
-  const RunStatus& run = course_.run();
+  const RunStatus& run = progress_.run();
   if (then == Computing::Then::ends) {
-    course_.finish(now);
+    progress_.finish(now);
     closing_.begin(now, out);
   } else if (then == Computing::Then::pauses) {
-    course_.pause(now);
+    progress_.pause(now);
     around_.life.enter(now, Paused());
     around_.exchange.rest(true);
     out.event(Event::Kind::paused, fmt::format("paused after round {}", run.round));
@@ -159,7 +158,7 @@ void Training::advance(Time now, Outbox& out) {
   if (!life.is_in<Waiting>() || solitude_.is_alone()) begin_copy(now, out);
   if (!life.is_free() || life.has_come_to<Ending>()) return;
   if (life.is_in<Paused>()) {
-    if (around_.end.is_over(course_.run().round, course_.run().uncounted))
+    if (around_.end.is_over(progress_.run().round, progress_.run().uncounted))
       closing_.begin(now, out);
     else if (!is_pause_wanted_)
       go_on(now, out);
@@ -175,9 +174,9 @@ void Training::advance(Time now, Outbox& out) {
 
 // The last round before the pause is absorbed already.
 void Training::go_on(Time now, Outbox& out) {
-  course_.go_on(now);
+  progress_.go_on(now);
   around_.exchange.rest(false);
-  out.event(Event::Kind::resumed, fmt::format("resumed after round {}", course_.run().round));
+  out.event(Event::Kind::resumed, fmt::format("resumed after round {}", progress_.run().round));
   begin_round(now, {}, false, out);
 }
 
@@ -198,7 +197,7 @@ void Training::begin_copy(Time now, Outbox& out) {
 }
 
 void Training::begin_checkpoint(Time now, Outbox& out) {
-  const std::uint64_t round = course_.run().round;
+  const std::uint64_t round = progress_.run().round;
   if (!around_.saver.is_due_at_rest(now, round)) return;
   around_.saver.begin(now, checkpoint_of(now, round));
   optim::Job job;
@@ -218,7 +217,7 @@ Checkpoint Training::checkpoint_of(Time now, std::uint64_t round) const {
   Checkpoint checkpoint;
   checkpoint.round = round;
   checkpoint.sealed = around_.settlement.sealed();
-  course_.write(now, checkpoint);
+  progress_.write(now, checkpoint);
   checkpoint.exchange = around_.exchange.memory(around_.links);
   return checkpoint;
 }

@@ -16,8 +16,6 @@
 #include "gossip/edges/exchange_budget.h"
 #include "gossip/edges/links.h"
 #include "gossip/node/closing.h"
-#include "gossip/node/company.h"
-#include "gossip/node/course.h"
 #include "gossip/node/donor.h"
 #include "gossip/node/evaluations.h"
 #include "gossip/node/life.h"
@@ -27,6 +25,7 @@
 #include "gossip/node/saver.h"
 #include "gossip/node/settlement.h"
 #include "gossip/node/solitude.h"
+#include "gossip/node/training_progress.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 
@@ -49,12 +48,12 @@ class Training {
   Training(const Options& options, const Around& around)
       : options_(options),
         around_(around),
-        course_(options.goal.epsilon),
+        progress_(options.goal.epsilon),
         pace_(options.local_steps.pace),
         masks_(options),
         solitude_(options),
         closing_({options, around.members, around.life, around.exchange, around.saver, around.end,
-                  around.settlement, course_, masks_}),
+                  around.settlement, progress_, masks_}),
         evaluations_(options.evaluation) {}
 
   // Starts with the round after `round`, the round of an adopted model, or 0. `before`: continues
@@ -78,16 +77,16 @@ class Training {
   void follow(const Roster& members) {
     solitude_.follow(around_.links, members);
     if (!is_relay(options_)) return;
-    company_ = company_among(members);
-    is_led_ = company_ == Company::trains && around_.exchange.is_led(around_.links, members);
+    any_trains_ = any_other_trains(members);
+    is_led_ = any_trains_ && around_.exchange.is_led(around_.links, members);
   }
   // Why this node rests although it is not paused; empty: it does not.
   std::string rest_reason(Time now) const;
   // The data assignment to use from the next job on.
   void reassign(std::shared_ptr<const optim::Shard> shard) { shard_ = std::move(shard); }
 
-  Course& course() { return course_; }
-  const Course& course() const { return course_; }
+  TrainingProgress& progress() { return progress_; }
+  const TrainingProgress& progress() const { return progress_; }
   const Pace& pace() const { return pace_; }
   MaskGroups& masks() { return masks_; }
   const MaskGroups& masks() const { return masks_; }
@@ -113,12 +112,12 @@ class Training {
 
   const Options& options_;
   Around around_;
-  Course course_;
+  TrainingProgress progress_;
   Pace pace_;
   MaskGroups masks_;
   Solitude solitude_;
   bool is_pause_wanted_ = false;
-  Company company_ = Company::trains;
+  bool any_trains_ = true;  // any_other_trains(), when it was looked last
   bool is_led_ = true;
   Closing closing_;
   Evaluations evaluations_;

@@ -188,7 +188,7 @@ void fields(auto& a, Like<Round> auto& x) {
   a.number(x.echo, kAnyNumber);
   a.number(x.round, kRoundLimit);
   a.amount(x.share, kShareLimit);
-  a.number(x.index, kRoundLimit);
+  a.number(x.number, kRoundLimit);
   a.amount(x.span, kAnyAmount);
   a.number(x.received, kRoundLimit);
   a.number(x.beyond, kAnyNumber);

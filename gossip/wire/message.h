@@ -178,6 +178,27 @@ struct Snapshot {
 inline constexpr std::uint64_t kProbeOne = std::uint64_t{1} << 31;
 // Of the damping of a vector.
 inline constexpr std::uint64_t kDampingOne = std::uint64_t{1} << 31;
+// What an end says of a vector that it sends, beside its numbers.
+struct VectorTerms {
+  std::uint64_t round = 0;
+  // The part of the pair's difference that the sender allows, above 0, at most 1/2. The weight at
+  // both ends is the smaller of their two shares.
+  double share = 0;
+  // Sum of the learning rates of the sender's steps since its previous vector on that edge, or
+  // more; see Offering::span_to() and optim::MixTerm.
+  double span = 0;
+  std::uint64_t probe = 0;  // in parts of kProbeOne; see MixingMeter
+  // With a codec that loses something, by how much the sender shortens the pair's step, in parts of
+  // kDampingOne: theta = 1 - damping / kDampingOne, and the smaller theta of the two ends counts.
+  std::uint64_t damping = 0;
+  // How far the vector may lie from the receiver's and count in full; the lesser of the two ends'
+  // counts (optim/combine/reach.h). 0: it tells none.
+  std::uint64_t reach = 0;  // the bits of an f32; see amount_of()
+
+  VectorTerms& terms() { return *this; }
+  const VectorTerms& terms() const { return *this; }
+};
+
 // One round on one edge. The payload is the sender's vector. It is empty on an edge of a directed
 // graph that only carries vectors to the sender. `flow` and `estimate` belong to the running
 // estimate of the network's mean (see aggregate.h); both are empty when there is none. Where each
@@ -187,18 +208,11 @@ inline constexpr std::uint64_t kDampingOne = std::uint64_t{1} << 31;
 // edge (`order`), and reports the highest number seen from the peer (`seen`). A connection keeps
 // the order, so a vector is lost when the peer has seen a message that was sent after it but not
 // the vector.
-struct Round {
+struct Round : VectorTerms {
   static constexpr MessageKind kKind{7, "vector", Plane::bulk};
-  std::uint64_t epoch = 0;  // the sender's number of this opening of the edge
-  std::uint64_t echo = 0;   // the receiver's number of it; 0: vectors are not numbered
-  std::uint64_t round = 0;
-  // The part of the pair's difference that the sender allows, above 0, at most 1/2. The weight at
-  // both ends is the smaller of their two shares.
-  double share = 0;
-  std::uint64_t index = 0;  // number of the vector on this edge, from 1; 0: none
-  // Sum of the learning rates of the sender's steps since its previous vector, or more; see
-  // Offering::span_to().
-  double span = 0;
+  std::uint64_t epoch = 0;     // the sender's number of this opening of the edge
+  std::uint64_t echo = 0;      // the receiver's number of it; 0: vectors are not numbered
+  std::uint64_t number = 0;    // of the vector on this edge, from 1; 0: none
   std::uint64_t received = 0;  // all vectors of the receiver up to this number have come; without
                                // numbers, the round of its newest vector that has come
   std::uint64_t beyond = 0;    // bit k: number received + 1 + k has come too
@@ -209,14 +223,7 @@ struct Round {
   std::uint64_t seen = 0;      // the highest `order` of the receiver's messages that has come
   bool asks = false;           // the sender wants an acknowledgement
   std::uint64_t sent = 0;      // time of sending, by the sender's clock; see link_meter.h
-  std::uint64_t rate = 0;   // bytes per second at which the receiver's vectors arrive; 0: unknown
-  std::uint64_t probe = 0;  // of the vector, in parts of kProbeOne; see MixingMeter
-  // With a codec that loses something, by how much the sender shortens the pair's step, in parts of
-  // kDampingOne: theta = 1 - damping / kDampingOne, and the smaller theta of the two ends counts.
-  std::uint64_t damping = 0;
-  // How far the vector may lie from the receiver's and count in full; the lesser of the two ends'
-  // counts (optim/combine/reach.h). 0: it tells none.
-  std::uint64_t reach = 0;  // the bits of an f32; see amount_of()
+  std::uint64_t rate = 0;  // bytes per second at which the receiver's vectors arrive; 0: unknown
   std::vector<float> flow = {}, estimate = {};
 };
 

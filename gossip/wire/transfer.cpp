@@ -29,8 +29,8 @@ std::uint64_t ChunkHashes::at(std::size_t index, const Payload& bytes) {
   return known != known_.end() ? known->second : known_[index] = content_hash(bytes);
 }
 
-std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::uint64_t index) {
-  return mix64(mix64(mix64(incarnation) ^ epoch) ^ index);
+std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::uint64_t number) {
+  return mix64(mix64(mix64(incarnation) ^ epoch) ^ number);
 }
 
 namespace {
@@ -39,8 +39,8 @@ namespace {
 std::uint64_t transfer_name(const Message& message) {
   if (message.payload.empty()) return 0;
   const auto* round = std::get_if<Round>(&message.body);
-  if (!round || round->index == 0) return message.envelope.sequence;
-  return transfer_of(message.envelope.incarnation, round->epoch, round->index);
+  if (!round || round->number == 0) return message.envelope.sequence;
+  return transfer_of(message.envelope.incarnation, round->epoch, round->number);
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ class ChunkHashes {
   std::map<std::size_t, std::uint64_t> known_;  // by chunk
 };
 
-// The name of a vector's transfer: vector `index` on the edge that the sender numbers `epoch`.
-std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::uint64_t index);
+// The name of a vector's transfer: vector `number` on the edge that the sender numbers `epoch`.
+std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::uint64_t number);
 
 // The frames of one message. Each frame is made when it is requested: a chunk is hashed just before
 // it is sent, and the first one leaves at once.

@@ -188,7 +188,7 @@ TEST_CASE("Text takes the columns that a terminal gives it") {
 }
 
 TEST_CASE("A course gives rates over the last seconds and curves of all") {
-  Course course;
+  FleetRates rates;
   std::vector<NodeView> nodes(2);
   nodes[0].name = "a";
   nodes[1].name = "b";
@@ -199,43 +199,43 @@ TEST_CASE("A course gives rates over the last seconds and curves of all") {
       node.round = static_cast<std::uint64_t>(round);
       node.loss = 1000 - k;
     }
-    course.add(k, nodes, 32 * round);
+    rates.add(k, nodes, 32 * round);
   }
-  CHECK(*course.rounds_per_s() == doctest::Approx(2));
-  CHECK(*course.samples_per_s() == doctest::Approx(64));
-  CHECK(nodes[0].losses.size() <= Course::kLossesLimit + 1);
-  CHECK(nodes[0].losses.size() >= Course::kLossesLimit / 2);
+  CHECK(*rates.rounds_per_s() == doctest::Approx(2));
+  CHECK(*rates.samples_per_s() == doctest::Approx(64));
+  CHECK(nodes[0].losses.size() <= FleetRates::kLossesLimit + 1);
+  CHECK(nodes[0].losses.size() >= FleetRates::kLossesLimit / 2);
   CHECK(nodes[0].losses.front() == 1000);
   CHECK(nodes[0].losses.back() == 0);
   CHECK(std::ranges::is_sorted(nodes[1].losses, std::greater{}));
 }
 
 TEST_CASE("A node that begins again takes from the rates only what it does not do meanwhile") {
-  Course course;
+  FleetRates rates;
   std::vector<NodeView> nodes(2);
   nodes[0].name = "a";
   nodes[1].name = "b";
   for (std::uint64_t k = 0; k <= 10; ++k) {
     nodes[0].round = 1000 + 4 * k;
     nodes[1].round = k < 5 ? 1000 + 4 * k : 4 * (k - 5);
-    course.add(static_cast<double>(k), nodes,
-               32.0 * static_cast<double>(nodes[0].round + nodes[1].round));
+    rates.add(static_cast<double>(k), nodes,
+              32.0 * static_cast<double>(nodes[0].round + nodes[1].round));
   }
-  CHECK(*course.rounds_per_s() == doctest::Approx(2));
-  CHECK(*course.samples_per_s() == doctest::Approx(0.9 * 256));
+  CHECK(*rates.rounds_per_s() == doctest::Approx(2));
+  CHECK(*rates.samples_per_s() == doctest::Approx(0.9 * 256));
 }
 
 TEST_CASE("A node that is gone holds neither the bar nor the rate back") {
-  Course course;
+  FleetRates rates;
   FleetView view = example_view(3, false);
   for (int k = 0; k <= 5; ++k) {
     if (k == 3) view.nodes[0].state = "ended";
     for (NodeView& node : view.nodes)
       if (!is_gone(node)) node.round += 4;
-    course.add(k, view.nodes, std::nullopt);
+    rates.add(k, view.nodes, std::nullopt);
   }
-  CHECK(*course.rounds_per_s() == doctest::Approx(4));
-  CHECK_FALSE(course.samples_per_s().has_value());
+  CHECK(*rates.rounds_per_s() == doctest::Approx(4));
+  CHECK_FALSE(rates.samples_per_s().has_value());
   read_progress(nlohmann::json::object(), view);
   CHECK(view.progress == "round 125");
 }

@@ -38,7 +38,7 @@ struct Names {
     return names.take_found();
   }
   std::string find(const std::string& host, std::uint16_t port) {
-    const auto at = names.find({host, port});
+    const auto at = names.find_or_look_up({host, port});
     return at ? to_string(*at) : "";
   }
 

@@ -13,11 +13,12 @@
 
 #include "base/prng.h"
 #include "base/utc.h"
-#include "daemon/process/conversations.h"
+#include "daemon/process/connections.h"
 #include "daemon/process/descriptors.h"
 #include "daemon/process/greeting.h"
 #include "tests/daemon/raw_client.h"
 #include "tests/gossip/certificates.h"
+#include "tests/gossip/samples.h"
 
 using namespace starling;
 using namespace starling::test;
@@ -106,7 +107,7 @@ gossip::Message message(std::size_t bytes) {
   Prng prng(3);
   for (std::byte& value : values) value = static_cast<std::byte>(prng.next());
   return {{1, NodeId{2}, 3, 4},
-          gossip::Round{.epoch = 1, .round = 2, .share = 0.25},
+          test::round_of({.round = 2, .share = 0.25}, 1),
           Payload::copy_of(values)};
 }
 
@@ -156,7 +157,7 @@ TEST_CASE("A message that does not end is cut off and others still arrive") {
 
 TEST_CASE("Connections that send much and finish their messages are kept") {
   Two two;
-  const gossip::Message sent = message(2 * daemon::Conversations::kHeldBytesLimit + 5);
+  const gossip::Message sent = message(2 * daemon::Connections::kHeldBytesLimit + 5);
   gossip::Cutter cutter;
   std::size_t bytes = 0, refused = 0;
   two.at_b = [&](const gossip::Received& frame) {

@@ -130,7 +130,9 @@ void run_chunks(Bytes input) {
   while (!in.empty()) {
     Header header;
     header.envelope.sender = NodeId{in.byte() % 16};
-    header.body = in.byte() % 16 == 0 ? Body(Gossip{}) : Body(Round{.received = 3});
+    Round round;
+    round.received = 3;
+    header.body = in.byte() % 16 == 0 ? Body(Gossip{}) : Body(round);
     header.chunk.transfer = in.byte() % 8;
     header.chunk.offset = 64 * in.byte();
     const std::size_t size = 64 * (in.byte() % 32);

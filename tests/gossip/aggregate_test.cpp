@@ -110,15 +110,15 @@ TEST_CASE("A liar moves the estimate within limits and leaves no trace") {
 TEST_CASE("An estimate far beyond all others is not believed") {
   Aggregate node;
   node.set_value({3.0F});
-  CHECK(node.believes({0}, {2e4F}));
-  CHECK_FALSE(node.believes({0}, {4e4F}));
-  CHECK(node.believes({1e6F}, {3}));
-  CHECK_FALSE(node.believes({1e9F}, {3}));
+  CHECK(node.accepts({0}, {2e4F}));
+  CHECK_FALSE(node.accepts({0}, {4e4F}));
+  CHECK(node.accepts({1e6F}, {3}));
+  CHECK_FALSE(node.accepts({1e9F}, {3}));
   // Two neighbours far from this node's value agree.
   node.receive(NodeId{1}, {0}, {1e6F});
   node.receive(NodeId{2}, {0}, {1e6F});
   node.update();
-  CHECK(node.believes({0}, {1e6F}));
+  CHECK(node.accepts({0}, {1e6F}));
 }
 
 TEST_CASE("A vector of another size is ignored") {

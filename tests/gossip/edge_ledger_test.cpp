@@ -17,12 +17,12 @@ using namespace starling::gossip;
 namespace {
 
 EdgeVector vector_of(std::uint64_t round, double share = 0.25) {
-  return {.round = round, .share = share};
+  return {{.round = round, .share = share}};
 }
 
 // What one end says to the other.
 struct Word {
-  std::uint64_t index = 0;
+  std::uint64_t number = 0;
   double share = 0;
   std::uint64_t received = 0;
   std::uint64_t beyond = 0;
@@ -31,7 +31,7 @@ struct Word {
 };
 
 struct Mixed {
-  std::uint64_t index;
+  std::uint64_t number;
   double weight;
 
   bool operator==(const Mixed&) const = default;
@@ -77,7 +77,7 @@ class Edge {
   }
   void mix(std::size_t end) {
     for (const EdgeLedger::Pair& pair : ends_[end].take())
-      mixed_[end].push_back({pair.index, pair.weight()});
+      mixed_[end].push_back({pair.number, pair.weight()});
   }
   // Sends the newest that the other end may not have, and the first of those that are lost.
   void remind(std::size_t end) {
@@ -85,10 +85,10 @@ class Edge {
     const std::uint64_t newest = ends_[end].sent().newest_unconfirmed();
     say(end, !lost.empty() ? lost.front() : newest > 0 ? sent_[newest] : 0);
   }
-  void say(std::size_t end, std::uint64_t index) {
+  void say(std::size_t end, std::uint64_t number) {
     const EdgeLedger& self = ends_[end];
-    Word word{.index = index, .share = index > 0 ? shares_[end][index - 1] : 0};
-    if (index > 0) ends_[end].sent().mark_sent(index, ++order_), sent_[order_] = index;
+    Word word{.number = number, .share = number > 0 ? shares_[end][number - 1] : 0};
+    if (number > 0) ends_[end].sent().mark_sent(number, ++order_), sent_[order_] = number;
     word.received = self.received().up_to();
     word.beyond = self.received().beyond();
     word.offered = self.sent().last();
@@ -103,7 +103,7 @@ class Edge {
     const Word word = *at;
     wire.erase(at);
     ends_[end].acknowledge(word.received, word.beyond);
-    if (word.index > 0) ends_[end].receive(word.index, vector_of(0, word.share));
+    if (word.number > 0) ends_[end].receive(word.number, vector_of(0, word.share));
     ends_[end].announced(word.offered);
     if (word.closes) ends_[end].closed_at(word.offered);
   }
@@ -119,7 +119,7 @@ class Edge {
 };
 
 std::vector<Mixed> sorted(std::vector<Mixed> mixed) {
-  std::ranges::sort(mixed, {}, &Mixed::index);
+  std::ranges::sort(mixed, {}, &Mixed::number);
   return mixed;
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("Both ends of an edge mix the same pairs once and with one weight") {
     const std::vector<Mixed> mixed = sorted(edge.mixed(0));
     REQUIRE(mixed == sorted(edge.mixed(1)));
     REQUIRE(mixed.size() == std::min(edge.offered(0), edge.offered(1)));
-    for (std::size_t k = 0; k < mixed.size(); ++k) REQUIRE(mixed[k].index == k + 1);
+    for (std::size_t k = 0; k < mixed.size(); ++k) REQUIRE(mixed[k].number == k + 1);
     pairs += mixed.size();
   }
   CHECK(pairs > 5000);  // the walks were not idle

@@ -299,8 +299,7 @@ TEST_CASE("A vector of a node that is no neighbour is not averaged") {
   one.step(Tick{});
   one.step(Mail("node-2", Join{neighbor()}).received());
   const Outputs outputs =
-      one.step(Mail("node-2", Round{.epoch = 1, .echo = 1, .round = 1, .index = 1}, "starling", 2)
-                   .received());
+      one.step(Mail("node-2", round_of({.round = 1}, 1, 1, 1), "starling", 2).received());
   CHECK(outputs.empty());
   CHECK(one.node.status(one.now).edges.empty());
 }

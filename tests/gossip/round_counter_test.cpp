@@ -10,11 +10,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::vector<StreamView> heard_in(const std::vector<std::uint64_t>& rounds) {
-  std::vector<StreamView> streams;
+std::vector<EdgeView> heard_in(const std::vector<std::uint64_t>& rounds) {
+  std::vector<EdgeView> edges;
   for (const std::uint64_t round : rounds)
-    streams.push_back({.peer = NodeId{streams.size() + 1}, .round = round});
-  return streams;
+    edges.push_back({.peer = NodeId{edges.size() + 1}, .round = round});
+  return edges;
 }
 
 RoundCounter counter_in(std::uint64_t round, std::size_t liars = 1) {
@@ -36,20 +36,20 @@ TEST_CASE("Two neighbours that are ahead are followed and no further than one co
 
 TEST_CASE("One neighbour alone is followed once in a while") {
   RoundCounter counter = counter_in(10);
-  const auto streams = heard_in({70, 11, 10});
-  CHECK(counter.alone(streams) == NodeId{1});
-  CHECK(counter.follow(Time(1s), streams) == 70);
-  CHECK(counter.follow(Time(2s), streams) == 11);
-  CHECK(counter.follow(Time(9s) - 1ns, streams) == 11);
-  CHECK(counter.follow(Time(9s), streams) == 70);
+  const auto edges = heard_in({70, 11, 10});
+  CHECK(counter.alone(edges) == NodeId{1});
+  CHECK(counter.follow(Time(1s), edges) == 70);
+  CHECK(counter.follow(Time(2s), edges) == 11);
+  CHECK(counter.follow(Time(9s) - 1ns, edges) == 11);
+  CHECK(counter.follow(Time(9s), edges) == 70);
 }
 
 TEST_CASE("As many neighbours as may lie are followed like one alone") {
   RoundCounter counter = counter_in(10, 2);
-  const auto streams = heard_in({70, 11, 1'000'000, 12});
-  CHECK(counter.alone(streams) == NodeId{3});
-  CHECK(counter.follow(Time(1s), streams) == 1'000'000);
-  CHECK(counter.follow(Time(2s), streams) == 12);
+  const auto edges = heard_in({70, 11, 1'000'000, 12});
+  CHECK(counter.alone(edges) == NodeId{3});
+  CHECK(counter.follow(Time(1s), edges) == 1'000'000);
+  CHECK(counter.follow(Time(2s), edges) == 12);
   CHECK(counter.follow(Time(2s), heard_in({70, 11, 1'000'000, 80})) == 70);
   CHECK(counter.follow(Time(2s), heard_in({70, 1'000'000})) == 70);  // none to confirm them
 }

@@ -26,6 +26,24 @@ inline gossip::Member sample_member(const std::string& name) {
           .agreement = ~0ULL};
 }
 
+inline gossip::Round round_of(const gossip::VectorTerms& terms, std::uint64_t epoch,
+                              std::uint64_t echo = 0, std::uint64_t number = 0) {
+  gossip::Round round;
+  round.terms() = terms;
+  round.epoch = epoch, round.echo = echo, round.number = number;
+  return round;
+}
+inline gossip::Round with_estimate(gossip::Round round) {
+  round.flow = {1.5F, -2.0F}, round.estimate = {0.0F, 3.25F};
+  return round;
+}
+inline gossip::Round with_counts(gossip::Round round) {
+  round.received = 3, round.beyond = 1ULL << 63, round.partial = 1 << 20, round.offered = 7;
+  round.closes = round.asks = true;
+  round.order = 8, round.seen = 9, round.sent = 10, round.rate = 15;
+  return round;
+}
+
 inline std::vector<gossip::Body> sample_bodies() {
   using namespace gossip;
   return {Join{sample_member("node-1")},
@@ -62,28 +80,9 @@ inline std::vector<gossip::Body> sample_bodies() {
           Tally{Tally::Kind::model, 1ULL << 40, node_id("node-1"), 16},
           Snapshot{.round = 9, .foundation = "abc"},
           Round{},
-          Round{.epoch = 4,
-                .round = 1ULL << 40,
-                .share = 0.25,
-                .flow = {1.5F, -2.0F},
-                .estimate = {0.0F, 3.25F}},
-          Round{.epoch = 4,
-                .echo = 5,
-                .round = 6,
-                .share = 0.25,
-                .index = 1ULL << 40,
-                .span = 0.25,
-                .received = 3,
-                .beyond = 1ULL << 63,
-                .partial = 1 << 20,
-                .offered = 7,
-                .closes = true,
-                .order = 8,
-                .seen = 9,
-                .asks = true,
-                .sent = 10,
-                .rate = 15,
-                .probe = 7}};
+          with_estimate(round_of({.round = 1ULL << 40, .share = 0.25}, 4)),
+          with_counts(
+              round_of({.round = 6, .share = 0.25, .span = 0.25, .probe = 7}, 4, 5, 1ULL << 40))};
 }
 
 }  // namespace starling::test

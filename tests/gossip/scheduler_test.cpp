@@ -26,7 +26,7 @@ std::unique_ptr<Scheduler> scheduler_of(std::string_view schedule, double quorum
 }
 
 // An edge whose peer was heard in that round, at 1 s.
-StreamView stream(std::uint64_t peer, std::uint64_t round) {
+EdgeView edge(std::uint64_t peer, std::uint64_t round) {
   return {.peer = NodeId{peer},
           .in = true,
           .out = true,
@@ -36,48 +36,48 @@ StreamView stream(std::uint64_t peer, std::uint64_t round) {
           .patience = kPatience};
 }
 
-const Turn kTurn{.round = 10, .since = Time(2s)};
+const CurrentRound kCurrent{.round = 10, .since = Time(2s)};
 
 }  // namespace
 
 TEST_CASE("A round waits for every neighbour and for none longer than its patience") {
   const auto rounds = scheduler_of("rounds");
-  std::vector<StreamView> streams = {stream(1, 10), stream(2, 9)};
-  CHECK_FALSE(rounds->may_finish(Time(3s), kTurn, streams));
-  CHECK(rounds->deadline(kTurn, streams) == Time(2s) + kPatience);
-  CHECK_FALSE(rounds->may_finish(Time(2s) + kPatience - 1ns, kTurn, streams));
-  CHECK(rounds->may_finish(Time(2s) + kPatience, kTurn, streams));
-  streams[1].is_late = true;
-  CHECK(rounds->may_finish(Time(3s), kTurn, streams));
-  CHECK(rounds->deadline(kTurn, streams) == kNever);
-  streams[1] = stream(2, 10);
-  CHECK(rounds->may_finish(Time(3s), kTurn, streams));
-  streams[1].pairs.has_gap = true;
-  CHECK_FALSE(rounds->may_finish(Time(3s), kTurn, streams));
+  std::vector<EdgeView> edges = {edge(1, 10), edge(2, 9)};
+  CHECK_FALSE(rounds->may_finish(Time(3s), kCurrent, edges));
+  CHECK(rounds->deadline(kCurrent, edges) == Time(2s) + kPatience);
+  CHECK_FALSE(rounds->may_finish(Time(2s) + kPatience - 1ns, kCurrent, edges));
+  CHECK(rounds->may_finish(Time(2s) + kPatience, kCurrent, edges));
+  edges[1].is_late = true;
+  CHECK(rounds->may_finish(Time(3s), kCurrent, edges));
+  CHECK(rounds->deadline(kCurrent, edges) == kNever);
+  edges[1] = edge(2, 10);
+  CHECK(rounds->may_finish(Time(3s), kCurrent, edges));
+  edges[1].pairs.has_gap = true;
+  CHECK_FALSE(rounds->may_finish(Time(3s), kCurrent, edges));
 }
 
 TEST_CASE("A quorum counts the neighbours that got an offer and have sent theirs") {
   const auto half = scheduler_of("rounds", 0.5);
-  std::vector<StreamView> streams = {stream(1, 9), stream(2, 9), stream(3, 10)};
-  CHECK_FALSE(half->may_finish(Time(3s), kTurn, streams));
-  streams[0].was_offered = false;
-  CHECK(half->may_finish(Time(3s), kTurn, streams));
+  std::vector<EdgeView> edges = {edge(1, 9), edge(2, 9), edge(3, 10)};
+  CHECK_FALSE(half->may_finish(Time(3s), kCurrent, edges));
+  edges[0].was_offered = false;
+  CHECK(half->may_finish(Time(3s), kCurrent, edges));
   CHECK(half->rules().joins_furthest);
 }
 
 TEST_CASE("A round of ssp takes vectors that are at most so many rounds old") {
   const auto ssp = scheduler_of("ssp");
-  CHECK_FALSE(ssp->lacks(stream(1, 7), 10));
-  CHECK(ssp->lacks(stream(1, 6), 10));
-  CHECK(ssp->lacks(stream(1, 0), 1));
+  CHECK_FALSE(ssp->lacks(edge(1, 7), 10));
+  CHECK(ssp->lacks(edge(1, 6), 10));
+  CHECK(ssp->lacks(edge(1, 0), 1));
 }
 
 TEST_CASE("A round of async waits for news of any one neighbour") {
   const auto async = scheduler_of("async");
-  std::vector<StreamView> streams = {stream(1, 3), stream(2, 90)};
-  CHECK_FALSE(async->may_finish(Time(3s), kTurn, streams));
-  streams[0].has_news = true;
-  CHECK(async->may_finish(Time(3s), kTurn, streams));
+  std::vector<EdgeView> edges = {edge(1, 3), edge(2, 90)};
+  CHECK_FALSE(async->may_finish(Time(3s), kCurrent, edges));
+  edges[0].has_news = true;
+  CHECK(async->may_finish(Time(3s), kCurrent, edges));
   CHECK(async->next_round(10, 90) == 11);
 }
 
@@ -90,14 +90,14 @@ TEST_CASE("A node that is out of step jumps to the round of the furthest neighbo
 
 TEST_CASE("A node that is far ahead of all waits for longer than its patience") {
   const auto rounds = scheduler_of("rounds");
-  std::vector<StreamView> streams = {stream(1, 1)};
-  streams[0].is_late = true;
-  CHECK(rounds->is_far_ahead(kTurn, streams));
-  CHECK(rounds->deadline(kTurn, streams) == Time(2s) + 60s);
-  streams[0].rests = true;
-  CHECK_FALSE(rounds->is_far_ahead(kTurn, streams));
-  streams[0] = stream(1, 2);
-  CHECK_FALSE(rounds->is_far_ahead(kTurn, streams));
+  std::vector<EdgeView> edges = {edge(1, 1)};
+  edges[0].is_late = true;
+  CHECK(rounds->is_far_ahead(kCurrent, edges));
+  CHECK(rounds->deadline(kCurrent, edges) == Time(2s) + 60s);
+  edges[0].rests = true;
+  CHECK_FALSE(rounds->is_far_ahead(kCurrent, edges));
+  edges[0] = edge(1, 2);
+  CHECK_FALSE(rounds->is_far_ahead(kCurrent, edges));
 }
 
 TEST_CASE("A share is one over the degree plus one or half of that if averaged late") {
@@ -112,7 +112,7 @@ TEST_CASE("A share is one over the degree plus one or half of that if averaged l
 
 TEST_CASE("A node whose vectors are ahead of the peer's skips the round") {
   const auto rounds = scheduler_of("rounds"), ssp = scheduler_of("ssp");
-  StreamView peer = stream(1, 12);
+  EdgeView peer = edge(1, 12);
   CHECK(rounds->skips_round(peer, 11));
   CHECK_FALSE(rounds->skips_round(peer, 12));
   peer.pairs.next_round = 13;
@@ -129,67 +129,67 @@ TEST_CASE("Pairs of different rounds are left out where nodes exchange by partne
 
 TEST_CASE("A round of matching is that of rounds with the partner alone") {
   const auto matching = scheduler_of("matching", 1, true);
-  std::vector<StreamView> streams = {stream(1, 3), stream(2, 9), stream(3, 9)};
-  for (StreamView& each : streams) each.was_offered = false;
-  CHECK(matching->choose(streams).empty());
-  CHECK(matching->may_finish(Time(3s), kTurn, streams));  // nobody is left for it
-  streams[1].is_partner = streams[1].was_offered = true;
-  CHECK(matching->choose(streams) == std::vector{NodeId{2}});
-  CHECK_FALSE(matching->may_finish(Time(3s), kTurn, streams));
-  CHECK(matching->may_finish(Time(2s) + kPatience, kTurn, streams));
-  streams[1].round = 10;
-  CHECK(matching->may_finish(Time(3s), kTurn, streams));
+  std::vector<EdgeView> edges = {edge(1, 3), edge(2, 9), edge(3, 9)};
+  for (EdgeView& each : edges) each.was_offered = false;
+  CHECK(matching->choose(edges).empty());
+  CHECK(matching->may_finish(Time(3s), kCurrent, edges));  // nobody is left for it
+  edges[1].is_partner = edges[1].was_offered = true;
+  CHECK(matching->choose(edges) == std::vector{NodeId{2}});
+  CHECK_FALSE(matching->may_finish(Time(3s), kCurrent, edges));
+  CHECK(matching->may_finish(Time(2s) + kPatience, kCurrent, edges));
+  edges[1].round = 10;
+  CHECK(matching->may_finish(Time(3s), kCurrent, edges));
   CHECK(matching->share(15) == 0.5);
   // The peer has offered in the round or before, and is beyond it.
-  streams[1].pairs.is_owed = true;
-  CHECK_FALSE(matching->may_finish(Time(3s), kTurn, streams));
+  edges[1].pairs.is_owed = true;
+  CHECK_FALSE(matching->may_finish(Time(3s), kCurrent, edges));
   // A vector of a round in which the peer had another partner takes the peer's next one.
-  CHECK_FALSE(matching->skips_round(streams[1], 10));
-  streams[1].pairs.is_waiting = true;
-  CHECK(matching->skips_round(streams[1], 10));
+  CHECK_FALSE(matching->skips_round(edges[1], 10));
+  edges[1].pairs.is_waiting = true;
+  CHECK(matching->skips_round(edges[1], 10));
 }
 
 TEST_CASE("A node proposes on a free edge and waits while proposals are young") {
   const auto pairwise = scheduler_of("pairwise");
-  std::vector<StreamView> streams = {stream(1, 9), stream(2, 9), stream(3, 9)};
-  CHECK(pairwise->may_finish({}, kTurn, streams));
+  std::vector<EdgeView> edges = {edge(1, 9), edge(2, 9), edge(3, 9)};
+  CHECK(pairwise->may_finish({}, kCurrent, edges));
   std::set<NodeId> asked;
   for (int k = 0; k < 3; ++k) {
-    const std::vector<NodeId> chosen = pairwise->choose(streams);
+    const std::vector<NodeId> chosen = pairwise->choose(edges);
     REQUIRE(chosen.size() == 1);
     CHECK(asked.insert(chosen[0]).second);  // never one that has not answered
-    StreamView& peer = *std::ranges::find(streams, chosen[0], &StreamView::peer);
+    EdgeView& peer = *std::ranges::find(edges, chosen[0], &EdgeView::peer);
     peer.pairs.is_waiting = true;
     peer.offered = Time(1s);
-    CHECK(pairwise->may_finish(Time(1s), kTurn, streams) == (k == 0));  // one may wait
+    CHECK(pairwise->may_finish(Time(1s), kCurrent, edges) == (k == 0));  // one may wait
   }
-  CHECK(pairwise->choose(streams).empty());
+  CHECK(pairwise->choose(edges).empty());
   // Until answers have been measured, for as long as the timing says.
   const Duration young = party_options(0).timing.patience_initial;
-  Turn turn{.round = kTurn.round, .since = Time(1s)};
-  CHECK(pairwise->deadline(turn, streams) == Time(1s) + young);
-  CHECK_FALSE(pairwise->may_finish(Time(1s) + young - 1ns, turn, streams));
-  CHECK(pairwise->may_finish(Time(1s) + young, turn, streams));
+  CurrentRound current{.round = kCurrent.round, .since = Time(1s)};
+  CHECK(pairwise->deadline(current, edges) == Time(1s) + young);
+  CHECK_FALSE(pairwise->may_finish(Time(1s) + young - 1ns, current, edges));
+  CHECK(pairwise->may_finish(Time(1s) + young, current, edges));
   // A node without a free edge steps no more often than answers come.
-  turn = {.round = kTurn.round, .since = Time(9s), .pair_time = 100ms};
-  CHECK_FALSE(pairwise->may_finish(Time(9s) + 100ms - 1ns, turn, streams));
-  CHECK(pairwise->may_finish(Time(9s) + 100ms, turn, streams));
+  current = {.round = kCurrent.round, .since = Time(9s), .pair_time = 100ms};
+  CHECK_FALSE(pairwise->may_finish(Time(9s) + 100ms - 1ns, current, edges));
+  CHECK(pairwise->may_finish(Time(9s) + 100ms, current, edges));
 }
 
 TEST_CASE("Where flows are counted the next step waits for every young proposal") {
   const auto pairwise = scheduler_of("pairwise", 1, true);
-  std::vector<StreamView> streams = {stream(1, 9), stream(2, 9)};
-  streams[0].pairs.is_waiting = true;
-  streams[0].offered = Time(2s);
+  std::vector<EdgeView> edges = {edge(1, 9), edge(2, 9)};
+  edges[0].pairs.is_waiting = true;
+  edges[0].offered = Time(2s);
   // Answers took 10 ms: a proposal is young for four times that.
-  const Turn turn{.round = 10, .since = Time(2s), .pair_time = 10ms};
-  CHECK_FALSE(pairwise->may_finish(Time(2039ms), turn, streams));
-  CHECK(pairwise->may_finish(Time(2040ms), turn, streams));
+  const CurrentRound current{.round = 10, .since = Time(2s), .pair_time = 10ms};
+  CHECK_FALSE(pairwise->may_finish(Time(2039ms), current, edges));
+  CHECK(pairwise->may_finish(Time(2040ms), current, edges));
 }
 
 TEST_CASE("A peer that waits for an answer gets no proposal") {
   const auto pairwise = scheduler_of("pairwise");
-  std::vector<StreamView> streams = {stream(1, 9), stream(2, 9)};
-  streams[0].pairs.is_asked = true;
-  for (int k = 0; k < 5; ++k) CHECK(pairwise->choose(streams) == std::vector{NodeId{2}});
+  std::vector<EdgeView> edges = {edge(1, 9), edge(2, 9)};
+  edges[0].pairs.is_asked = true;
+  for (int k = 0; k < 5; ++k) CHECK(pairwise->choose(edges) == std::vector{NodeId{2}});
 }

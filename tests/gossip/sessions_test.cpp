@@ -38,7 +38,7 @@ struct End : Party {
     Round message;
     message.round = round;
     const bool takes_part =
-        sessions.offer(now, link(), {round, 0.5, 0, payload}, skips_round, kWaits, message);
+        sessions.offer(now, link(), {{round, 0.5}, payload}, skips_round, kWaits, message);
     outbox.send(link().wanted.peer, message, takes_part ? payload : Payload());
     return takes_part;
   }
@@ -56,7 +56,7 @@ struct End : Party {
   // The numbers of the whole pairs that were not given before.
   std::vector<std::uint64_t> pairs() {
     std::vector<std::uint64_t> numbers;
-    for (const Sessions::Mixable& mixable : sessions.take()) numbers.push_back(mixable.pair.index);
+    for (const Sessions::Mixable& mixable : sessions.take()) numbers.push_back(mixable.pair.number);
     return numbers;
   }
   bool is_settled() const { return sessions.is_settled(membership.roster()); }
@@ -140,7 +140,7 @@ TEST_CASE("A node that skips a round names the round and sends no vector") {
   REQUIRE(sends.size() == 1);
   const auto& message = std::get<Round>(sends.front().message.body);
   CHECK(message.round == 4);
-  CHECK(message.index == 0);
+  CHECK(message.number == 0);
   CHECK(message.offered == 0);
   CHECK(vectors(sends) == 0);
 }
@@ -181,7 +181,7 @@ TEST_CASE("The first chunks of a vector acknowledge what the peer has") {
   CHECK(edge.a.sessions.unconfirmed_bytes(peer) > 0);
   edge.a.sessions.hear_part(edge.now,
                             {.sender = from.sender,
-                             .transfer = transfer_of(from.incarnation, round.epoch, round.index),
+                             .transfer = transfer_of(from.incarnation, round.epoch, round.number),
                              .bytes = 3,
                              .received = round.received,
                              .beyond = round.beyond});
@@ -198,14 +198,14 @@ TEST_CASE("A vector that came in part is retransmitted from its first missing by
   const Envelope& from = first.front().message.envelope;
   edge.b.sessions.hear_part(edge.now,
                             {.sender = from.sender,
-                             .transfer = transfer_of(from.incarnation, lost.epoch, lost.index),
+                             .transfer = transfer_of(from.incarnation, lost.epoch, lost.number),
                              .bytes = 3});
   edge.a.offer(2, edge.now);  // shows that the rest of the first is lost
   edge.b.take(edge.now, edge.a.said(), true);
   edge.a.take(edge.now, edge.b.said());
   const std::vector<Said> again = edge.a.said();
   REQUIRE(vectors(again) == 1);
-  CHECK(std::get<Round>(again.front().message.body).index == 1);
+  CHECK(std::get<Round>(again.front().message.body).number == 1);
   CHECK(again.front().from == 3);
   CHECK(edge.a.sessions.repeated_bytes(edge.b.membership.roster().self()) == 4);
 }

@@ -34,7 +34,7 @@ struct End {
   std::uint64_t offer(std::uint64_t round, std::size_t bytes = 8) {
     Round message;
     stream.number(message);
-    const std::uint64_t index = sent.offer({round, 0.5, 0.25, vector_of(bytes)});
+    const std::uint64_t index = sent.offer({{round, 0.5, 0.25}, vector_of(bytes)});
     sent.mark_sent(index, message.order);
     return message.order;
   }
@@ -107,7 +107,7 @@ TEST_CASE("A vector is lost once the peer has seen a later message but not the v
   REQUIRE(sends.size() == 1);
   const Round& again = std::get<Round>(sends.front().message.body);
   CHECK(again.order == later + 1);
-  CHECK(again.index == 1);
+  CHECK(again.number == 1);
   CHECK(again.round == 1);
   CHECK(again.share == 0.5);
   CHECK(again.span == 0.25);
@@ -161,21 +161,21 @@ TEST_CASE("Only the newest vector is retransmitted where older ones do not count
   for (std::uint64_t round = 1; round <= 2; ++round) {
     Round message;
     message.round = round;
-    newest.offer(end.link, {round, 0.5, 0, vector_of(8)}, message);
+    newest.offer(end.link, {{round, 0.5}, vector_of(8)}, message);
   }
   newest.ask(end.now, end.link, end.outbox);
   CHECK(end.said().size() == 1);
   const std::vector<Round> again = end.hear(newest, seen(3, 1));
   REQUIRE(again.size() == 1);
   CHECK(again.front().round == 2);
-  CHECK(again.front().index == 0);
+  CHECK(again.front().number == 0);
 }
 
 TEST_CASE("An acknowledgement that a later one overtook retransmits nothing") {
   End end;
   NewestStream newest;
   Round message;
-  newest.offer(end.link, {5, 0.5, 0, vector_of(8)}, message);
+  newest.offer(end.link, {{5, 0.5}, vector_of(8)}, message);
   newest.ask(end.now, end.link, end.outbox);
   end.said();
   CHECK(end.hear(newest, seen(2, 5)).empty());
@@ -186,11 +186,11 @@ TEST_CASE("Another opening of the edge numbers its messages from one again") {
   End end;
   NewestStream newest;
   Round message;
-  newest.offer(end.link, {5, 0.5, 0, vector_of(8)}, message);
+  newest.offer(end.link, {{5, 0.5}, vector_of(8)}, message);
   CHECK(message.order == 1);
-  newest.offer(end.link, {6, 0.5, 0, vector_of(8)}, message);
+  newest.offer(end.link, {{6, 0.5}, vector_of(8)}, message);
   CHECK(message.order == 2);
   end.link.peer_epoch = 9;
-  newest.offer(end.link, {7, 0.5, 0, vector_of(8)}, message);
+  newest.offer(end.link, {{7, 0.5}, vector_of(8)}, message);
   CHECK(message.order == 1);
 }

@@ -57,10 +57,10 @@ struct Trainee : Party {
   }
   void trained(optim::Done done) { training.trained(now, std::move(done), outbox); }
   void advance() {
-    const RunStatus& run = training.course().run();
+    const RunStatus& run = training.progress().run();
     end.judge({.round = run.round,
                .evaluation = run.evaluation,
-               .is_budget_spent = training.course().is_budget_spent()},
+               .is_budget_spent = training.progress().is_budget_spent()},
               membership.roster(), exchange.neighbors());
     settlement.tick(now, outbox);
     training.advance(now, outbox);
@@ -135,10 +135,10 @@ TEST_CASE("The status has the size of a vector and what the last offer said of t
   optim::Workload workload;
   workload.vector_bytes = 50;
   workload.f32_bytes = 400;
-  node.training.course().set_workload(workload);
+  node.training.progress().set_workload(workload);
   node.start();
   optim::Job job = node.job();
-  const CodecStatus& codec = node.training.course().run().codec;
+  const CodecStatus& codec = node.training.progress().run().codec;
   CHECK(codec.vector_bytes == 50);
   CHECK(codec.f32_bytes == 400);
   CHECK(codec.quality == 1);
@@ -233,7 +233,7 @@ TEST_CASE("An adopted model is trained on and not evaluated again at once") {
   const optim::Job job = node.job();
   CHECK(job.round == 8);
   CHECK_FALSE(job.evaluate);
-  CHECK(node.training.course().run().round == 7);
+  CHECK(node.training.progress().run().round == 7);
 }
 
 TEST_CASE("Every tenth round is evaluated and so are the first and the last") {
@@ -278,7 +278,7 @@ TEST_CASE("The time of training is that of its rounds without pauses") {
   };
   take_round();
   take_round();
-  CHECK(node.training.course().lived() == 4s);
+  CHECK(node.training.progress().lived() == 4s);
   node.training.pause();
   take_round();
   take_round();
@@ -287,9 +287,9 @@ TEST_CASE("The time of training is that of its rounds without pauses") {
   node.training.resume();
   node.advance();
   while (!node.life.has_come_to<phases::Ending>()) take_round();
-  const Duration whole = node.training.course().lived();
+  const Duration whole = node.training.progress().lived();
   node.now += 60s;
-  CHECK(node.training.course().lived() == whole);
+  CHECK(node.training.progress().lived() == whole);
   CHECK(whole >= 10s);
   CHECK(whole < 20s);
 }
@@ -303,9 +303,9 @@ TEST_CASE("The last round absorbs and neither steps nor offers") {
   CHECK_FALSE(job.offer);
   node.trained(Trainee::answer(job));
   CHECK(node.life.is_in<phases::Ending>());
-  CHECK(node.training.course().run().round == 3);
+  CHECK(node.training.progress().run().round == 3);
   for (const optim::Job& last : node.finish()) CHECK_FALSE(last.local);
-  CHECK(node.training.course().run().round == 3);
+  CHECK(node.training.progress().run().round == 3);
   CHECK(node.training.deadline() == kNever);
 }
 
@@ -349,7 +349,7 @@ TEST_CASE("A goal that an evaluation reaches ends the training and a miss is nam
     REQUIRE(node.life.is_in<phases::Ending>());
     node.advance();
     const bool is_reached = loss < 0.2;
-    CHECK(node.end.shortfall(node.training.course().run().evaluation) ==
+    CHECK(node.end.shortfall(node.training.progress().run().evaluation) ==
           (is_reached ? "" : "stop.loss = 0.2 is not reached: held-out loss 0.9"));
   }
 }
@@ -374,11 +374,11 @@ TEST_CASE("A refused step is reported once and stays a problem until a step is t
   answer(0, "the loss is no number");
   answer(0, "the loss is no number");
   CHECK(told() == 1);
-  CHECK(node.training.course().run().problem == "the loss is no number");
+  CHECK(node.training.progress().run().problem == "the loss is no number");
   answer(0, nullptr);
-  CHECK(node.training.course().run().problem.has_value());
+  CHECK(node.training.progress().run().problem.has_value());
   answer(1, nullptr);
-  CHECK_FALSE(node.training.course().run().problem.has_value());
+  CHECK_FALSE(node.training.progress().run().problem.has_value());
   answer(0, "again");
   CHECK(told() == 2);
 }
@@ -441,11 +441,11 @@ TEST_CASE("An answer that nobody waits for changes nothing") {
   node.start();
   const optim::Job job = node.job();
   node.trained(Trainee::answer(job));
-  const std::uint64_t steps = node.training.course().run().steps;
+  const std::uint64_t steps = node.training.progress().run().steps;
   node.jobs();
   node.trained(Trainee::answer(job));
   CHECK(node.jobs().empty());
-  CHECK(node.training.course().run().steps == steps);
+  CHECK(node.training.progress().run().steps == steps);
 }
 
 TEST_CASE("The number of whole rounds never goes back") {
@@ -454,7 +454,7 @@ TEST_CASE("The number of whole rounds never goes back") {
   optim::Done done = Trainee::answer(node.job());
   done.round = 2;
   node.trained(std::move(done));
-  CHECK(node.training.course().run().round == 5);
+  CHECK(node.training.progress().run().round == 5);
 }
 
 TEST_CASE("A node finishes before the round that would spend more than its epsilon") {
@@ -479,7 +479,7 @@ TEST_CASE("A node is idle while its steps are refused or none comes for several 
   Trainee node;
   node.start();
   const auto is_idle = [&](Duration later) {
-    return node.training.course().is_idle(node.now + later);
+    return node.training.progress().is_idle(node.now + later);
   };
   const auto take_round = [&](std::uint64_t steps, std::optional<std::string> problem) {
     node.now += 2s;

@@ -8,6 +8,7 @@
 #include <ranges>
 
 #include "base/prng.h"
+#include "tests/gossip/samples.h"
 
 using namespace starling;
 using namespace starling::gossip;
@@ -30,7 +31,7 @@ std::vector<std::byte> bytes_of(const Payload& payload) {
 
 Message message_with(Payload payload, std::uint64_t sequence = 1) {
   return {{1, node_id("a"), 1, sequence},
-          Round{.epoch = 3, .round = 7, .share = 0.25},
+          test::round_of({.round = 7, .share = 0.25}, 3),
           std::move(payload)};
 }
 
@@ -88,7 +89,7 @@ TEST_CASE("A payload of several pieces is cut like one") {
 TEST_CASE("A vector that was cut off goes on from its first missing chunk") {
   const auto bytes = numbers(200);
   Message message = message_with(Payload::copy_of(bytes));
-  std::get<Round>(message.body).index = 5;
+  std::get<Round>(message.body).number = 5;
   Receiver receiver;
   const auto frames = cut(message);
   CHECK(receiver.add(frames[0]) == "more");
@@ -109,7 +110,7 @@ TEST_CASE("A vector that was cut off goes on from its first missing chunk") {
 
 TEST_CASE("A transfer of an earlier incarnation does not complete a vector of this one") {
   Message message = message_with(Payload::copy_of(numbers(200)));
-  std::get<Round>(message.body).index = 5;
+  std::get<Round>(message.body).number = 5;
   Receiver receiver;
   CHECK(receiver.add(cut(message)[0]) == "more");
   message.envelope.incarnation = 2;

@@ -22,7 +22,7 @@ std::string_view name_of(Probe::Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-// " index=3"; nothing for 0.
+// " number=3"; nothing for 0.
 std::string field(std::string_view label, std::uint64_t value) {
   return value == 0 ? "" : fmt::format(" {}={}", label, value);
 }
@@ -100,7 +100,7 @@ std::string Wording::of(const std::string& from, const std::string& to, const Ro
   text += epoch(from, to, round.epoch, "epoch") + epoch(to, from, round.echo, "echo");
   text += field("round", round.round) +
           (round.share > 0 ? fmt::format(" share={:.4g}", round.share) : "");
-  text += field("index", round.index) + field("received", round.received);
+  text += field("number", round.number) + field("received", round.received);
   text += field("beyond", round.beyond) + flag("in part", round.partial > 0);
   text += field("offered", round.offered) + field("order", round.order);
   text += field("seen", round.seen) + flag("asks", round.asks);

@@ -227,7 +227,7 @@ TEST_CASE("Rounds that are done again in a next life are masked by other streams
   cluster.world.observe([&](std::size_t node, const gossip::Output& output) {
     const auto* send = std::get_if<gossip::Send>(&output);
     const auto* round = send ? std::get_if<gossip::Round>(&send->message.body) : nullptr;
-    if (!round || round->index % 2 == 0 || send->message.payload.size() <= 24) return;
+    if (!round || round->number % 2 == 0 || send->message.payload.size() <= 24) return;
     given[{node, send->to, round->round}].push_back(send->message.payload);
   });
   cluster.start_all();

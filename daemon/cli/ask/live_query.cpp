@@ -19,9 +19,9 @@ Result<FleetView> LiveQuery::view(std::string_view command, const json& document
 
 // The nodes' own rates are better than those measured here.
 void LiveQuery::measure(FleetView& view, double time_s, std::optional<double> samples) {
-  course_.add(time_s, view.nodes, samples);
-  view.rounds_per_s = course_.rounds_per_s();
-  if (!view.samples_per_s) view.samples_per_s = course_.samples_per_s();
+  rates_.add(time_s, view.nodes, samples);
+  view.rounds_per_s = rates_.rounds_per_s();
+  if (!view.samples_per_s) view.samples_per_s = rates_.samples_per_s();
 }
 
 Result<Frame> LiveQuery::frame(std::string_view command, const json& document, double time_s,

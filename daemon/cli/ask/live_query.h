@@ -28,7 +28,7 @@ class LiveQuery {
   void measure(FleetView& view, double time_s, std::optional<double> samples);
 
   Get get_;
-  Course course_;
+  FleetRates rates_;
 };
 
 }  // namespace starling::daemon

@@ -26,7 +26,7 @@ bool is_gone(const NodeView& node) {
   return node.state == "ended" || node.state == "dead" || node.state == "left";
 }
 
-void Course::extend(Curve& curve, const NodeView& node) {
+void FleetRates::extend(Curve& curve, const NodeView& node) {
   if (!node.loss || !std::isfinite(*node.loss)) return;
   if (curve.last && curve.round == node.round) return;
   curve.round = node.round;
@@ -40,7 +40,7 @@ void Course::extend(Curve& curve, const NodeView& node) {
   curve.every *= 2;
 }
 
-void Course::add(double time_s, std::vector<NodeView>& nodes, std::optional<double> samples) {
+void FleetRates::add(double time_s, std::vector<NodeView>& nodes, std::optional<double> samples) {
   for (NodeView& node : nodes) {
     Curve& curve = curves_[node.name];
     extend(curve, node);
@@ -56,7 +56,7 @@ void Course::add(double time_s, std::vector<NodeView>& nodes, std::optional<doub
 }
 
 // The mean over the nodes that were there at both ends.
-std::optional<double> Course::rounds_per_s() const {
+std::optional<double> FleetRates::rounds_per_s() const {
   if (recent_.size() < 2 || recent_.back().time_s <= recent_.front().time_s) return std::nullopt;
   double rounds = 0, count = 0;
   for (const auto& [name, round] : recent_.back().rounds) {
@@ -70,7 +70,7 @@ std::optional<double> Course::rounds_per_s() const {
 }
 
 // A count that fell is that of a node that began again.
-std::optional<double> Course::samples_per_s() const {
+std::optional<double> FleetRates::samples_per_s() const {
   if (recent_.size() < 2 || recent_.back().time_s <= recent_.front().time_s) return std::nullopt;
   if (!recent_.front().samples || !recent_.back().samples) return std::nullopt;
   double samples = 0, before = *recent_.front().samples;

@@ -1,4 +1,4 @@
-// FleetView: a training fleet as shown to people, and the Course, which computes its rates and
+// FleetView: a training fleet as shown to people, and the FleetRates, which computes its rates and
 // curves. Plain values; nothing here asks a node or a clock.
 #pragma once
 
@@ -35,7 +35,7 @@ struct FleetView {
 };
 
 // The history of each node: a curve of its loss, and the rates of rounds and samples.
-class Course {
+class FleetRates {
  public:
   // Adds the nodes at `time_s`, and fills in their curves. `samples`: of all nodes together;
   // nothing: unknown. REQUIRES times that do not decrease.

@@ -262,9 +262,9 @@ class Progress {
     const Fleet::Sentence sentence = fleet.sentence();
     FleetView view{.summary = sentence.text, .has_reasons = sentence.has_reasons};
     view.nodes = fleet.node_views();
-    course_.add(time_s, view.nodes, fleet.samples());
-    view.rounds_per_s = course_.rounds_per_s();
-    view.samples_per_s = course_.samples_per_s();
+    rates_.add(time_s, view.nodes, fleet.samples());
+    view.rounds_per_s = rates_.rounds_per_s();
+    view.samples_per_s = rates_.samples_per_s();
     read_progress(part(fleet.first_status(), "run"), view);
     return view;
   }
@@ -283,7 +283,7 @@ class Progress {
   }
 
   Screen screen_{STDOUT_FILENO};
-  Course course_;
+  FleetRates rates_;
   Notices told_;
   double last_line_s_ = -1e9;
   bool has_loss_ = false;  // the first line with a loss is shown at once

@@ -23,15 +23,15 @@ class AllReduce : public WaitingScheduler {
                          kAllOfThem, pull_of(options)) {}
 
   // After its part this end always sends a mean, or a notice that there is none.
-  bool skips_round(const StreamView& stream, std::uint64_t round) const override {
-    return !stream.pairs.owes_mean && std::max(stream.round, stream.pairs.next_round) > round;
+  bool skips_round(const EdgeView& edge, std::uint64_t round) const override {
+    return !edge.pairs.owes_mean && std::max(edge.round, edge.pairs.next_round) > round;
   }
 
   // A peer that offers no part in this round sends no mean to wait for: it may itself wait for
   // nodes that wait for this one. A peer that is ahead has sent its mean.
-  bool lacks(const StreamView& stream, std::uint64_t round) const override {
-    return stream.round < round || stream.pairs.has_gap || stream.pairs.is_owed ||
-           (stream.round == round && stream.pairs.mean_of == round);
+  bool lacks(const EdgeView& edge, std::uint64_t round) const override {
+    return edge.round < round || edge.pairs.has_gap || edge.pairs.is_owed ||
+           (edge.round == round && edge.pairs.mean_of == round);
   }
 };
 

@@ -11,10 +11,10 @@ class Async : public WaitingScheduler {
   explicit Async(const Options& options)
       : WaitingScheduler({.mixes_rounds = true}, kAnyOne, pull_of(options)) {}
 
-  bool skips_round(const StreamView& stream, std::uint64_t) const override {
-    return stream.pairs.is_waiting;
+  bool skips_round(const EdgeView& edge, std::uint64_t) const override {
+    return edge.pairs.is_waiting;
   }
-  bool lacks(const StreamView& stream, std::uint64_t) const override { return !stream.has_news; }
+  bool lacks(const EdgeView& edge, std::uint64_t) const override { return !edge.has_news; }
 };
 
 }  // namespace

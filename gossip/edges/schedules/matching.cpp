@@ -23,22 +23,22 @@ class Matching : public WaitingScheduler {
 
   double share(std::size_t) const override { return 0.5; }
 
-  std::vector<NodeId> choose(Streams streams) override {
-    const auto partner = std::ranges::find_if(streams, &StreamView::is_partner);
-    if (partner == streams.end()) return {};
+  std::vector<NodeId> choose(EdgeViews edges) override {
+    const auto partner = std::ranges::find_if(edges, &EdgeView::is_partner);
+    if (partner == edges.end()) return {};
     return {partner->peer};
   }
 
   // If only this end counted the two as partners in an earlier round, its vector of that round
   // still has no pair. It forms one with the peer's next vector, which both ends leave out; after
   // that both ends have offered equally many.
-  bool skips_round(const StreamView& stream, std::uint64_t round) const override {
-    return stream.pairs.is_waiting || std::max(stream.round, stream.pairs.next_round) > round;
+  bool skips_round(const EdgeView& edge, std::uint64_t round) const override {
+    return edge.pairs.is_waiting || std::max(edge.round, edge.pairs.next_round) > round;
   }
 
   // The peer's round may be known from an acknowledgement, while its vector is still missing.
-  bool lacks(const StreamView& stream, std::uint64_t round) const override {
-    return stream.round < round || stream.pairs.has_gap || stream.pairs.is_owed;
+  bool lacks(const EdgeView& edge, std::uint64_t round) const override {
+    return edge.round < round || edge.pairs.has_gap || edge.pairs.is_owed;
   }
 };
 

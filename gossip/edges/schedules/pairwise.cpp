@@ -28,49 +28,49 @@ class Pairwise : public Scheduler {
 
   double share(std::size_t) const override { return 0.5; }
 
-  std::vector<NodeId> choose(Streams streams) override {
+  std::vector<NodeId> choose(EdgeViews edges) override {
     std::vector<NodeId> free;
-    for (const StreamView& stream : streams)
-      if (stream.is_two_way() && !stream.pairs.is_waiting && !stream.pairs.is_asked)
-        free.push_back(stream.peer);
+    for (const EdgeView& edge : edges)
+      if (edge.is_two_way() && !edge.pairs.is_waiting && !edge.pairs.is_asked)
+        free.push_back(edge.peer);
     is_starved_ = free.empty();
     if (is_starved_) return {};
     return {free[prng_.below(free.size())]};
   }
 
-  bool skips_round(const StreamView&, std::uint64_t) const override { return false; }
+  bool skips_round(const EdgeView&, std::uint64_t) const override { return false; }
 
-  bool lacks(const StreamView& stream, std::uint64_t round) const override {
-    return stream.round < round || stream.pairs.has_gap;
+  bool lacks(const EdgeView& edge, std::uint64_t round) const override {
+    return edge.round < round || edge.pairs.has_gap;
   }
 
   // The next local step may begin when few young proposals wait.
-  bool may_finish(Time now, const Turn& turn, Streams streams) const override {
+  bool may_finish(Time now, const CurrentRound& current, EdgeViews edges) const override {
     // A node without a free edge would otherwise take steps without averaging.
     const bool is_strict = counts_flows_ || is_starved_;
     const auto limit = is_strict ? kFlowProposalsLimit : kProposalsLimit;
-    const auto waits = [&](const StreamView& stream) {
-      return is_proposal(stream) && now < young_until(turn, stream);
+    const auto waits = [&](const EdgeView& edge) {
+      return is_proposal(edge) && now < young_until(current, edge);
     };
-    return std::ranges::count_if(streams, waits) < limit;
+    return std::ranges::count_if(edges, waits) < limit;
   }
 
-  Time deadline(const Turn& turn, Streams streams) const override {
+  Time deadline(const CurrentRound& current, EdgeViews edges) const override {
     Time next = kNever;
-    for (const StreamView& stream : streams)
-      if (is_proposal(stream)) next = std::min(next, young_until(turn, stream));
+    for (const EdgeView& edge : edges)
+      if (is_proposal(edge)) next = std::min(next, young_until(current, edge));
     return next;
   }
 
  private:
-  static bool is_proposal(const StreamView& stream) {
-    return stream.is_two_way() && stream.pairs.is_waiting;
+  static bool is_proposal(const EdgeView& edge) {
+    return edge.is_two_way() && edge.pairs.is_waiting;
   }
   // Without a free edge and with no young proposal, a node takes one step per time of an answer.
-  Time young_until(const Turn& turn, const StreamView& stream) const {
-    const Duration usual = turn.pair_time.value_or(initial_ / kYoung);
-    const Time young = stream.offered + kYoung * usual;
-    return is_starved_ ? std::max(young, turn.since + usual) : young;
+  Time young_until(const CurrentRound& current, const EdgeView& edge) const {
+    const Duration usual = current.pair_time.value_or(initial_ / kYoung);
+    const Time young = edge.offered + kYoung * usual;
+    return is_starved_ ? std::max(young, current.since + usual) : young;
   }
 
   Prng prng_;

@@ -29,14 +29,14 @@ class Rounds : public WaitingScheduler {
 
   // A node that is rounds behind the peer catches up first, while the peer waits. A node that has
   // offered more vectors than the peer, which skipped rounds, skips as many.
-  bool skips_round(const StreamView& stream, std::uint64_t round) const override {
-    if (has_quorum_) return stream.pairs.is_waiting;
-    return std::max(stream.round, stream.pairs.next_round) > round;
+  bool skips_round(const EdgeView& edge, std::uint64_t round) const override {
+    if (has_quorum_) return edge.pairs.is_waiting;
+    return std::max(edge.round, edge.pairs.next_round) > round;
   }
 
   // After a gap the peer has sent a later vector and waits too: only a lost vector can arrive.
-  bool lacks(const StreamView& stream, std::uint64_t round) const override {
-    return stream.round < round || stream.pairs.has_gap;
+  bool lacks(const EdgeView& edge, std::uint64_t round) const override {
+    return edge.round < round || edge.pairs.has_gap;
   }
 
  private:

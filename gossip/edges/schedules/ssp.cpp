@@ -17,11 +17,11 @@ class Ssp : public WaitingScheduler {
             pull_of(options)),
         staleness_(options.staleness) {}
 
-  bool skips_round(const StreamView& stream, std::uint64_t) const override {
-    return stream.pairs.is_waiting;
+  bool skips_round(const EdgeView& edge, std::uint64_t) const override {
+    return edge.pairs.is_waiting;
   }
-  bool lacks(const StreamView& stream, std::uint64_t round) const override {
-    return stream.round == 0 || stream.round + staleness_ < round || stream.pairs.has_gap;
+  bool lacks(const EdgeView& edge, std::uint64_t round) const override {
+    return edge.round == 0 || edge.round + staleness_ < round || edge.pairs.has_gap;
   }
 
  private:

@@ -16,38 +16,37 @@ double WaitingScheduler::share(std::size_t degree) const {
                   static_cast<double>(std::max<std::size_t>(degree, 1)));
 }
 
-std::vector<NodeId> WaitingScheduler::choose(Streams streams) {
+std::vector<NodeId> WaitingScheduler::choose(EdgeViews edges) {
   std::vector<NodeId> peers;
-  for (const StreamView& stream : streams) peers.push_back(stream.peer);
+  for (const EdgeView& edge : edges) peers.push_back(edge.peer);
   return peers;
 }
 
-bool WaitingScheduler::may_finish(Time now, const Turn& turn, Streams streams) const {
-  if (has_quorum(turn, streams) || PLANTED(waits_for_nobody)) return true;
-  const bool far_ahead = is_far_ahead(turn, streams);
-  return std::ranges::none_of(streams, [&](const StreamView& stream) {
-    return now < waits_until(turn, stream, far_ahead);
-  });
+bool WaitingScheduler::may_finish(Time now, const CurrentRound& current, EdgeViews edges) const {
+  if (has_quorum(current, edges) || PLANTED(waits_for_nobody)) return true;
+  const bool far_ahead = is_far_ahead(current, edges);
+  return std::ranges::none_of(
+      edges, [&](const EdgeView& edge) { return now < waits_until(current, edge, far_ahead); });
 }
 
 // Whether enough of the peers that were sent this round's vector have sent theirs.
-bool WaitingScheduler::has_quorum(const Turn& turn, Streams streams) const {
+bool WaitingScheduler::has_quorum(const CurrentRound& current, EdgeViews edges) const {
   if (quorum_ >= 1) return false;
   std::size_t asked = 0, spoke = 0;
-  for (const StreamView& stream : streams) {
-    if (!stream.in || !stream.was_offered) continue;
+  for (const EdgeView& edge : edges) {
+    if (!edge.in || !edge.was_offered) continue;
     ++asked;
-    spoke += !lacks(stream, turn.round);
+    spoke += !lacks(edge, current.round);
   }
   if (quorum_ == 0) return spoke > 0;
   return static_cast<double>(spoke) >= quorum_ * static_cast<double>(asked);
 }
 
-Time WaitingScheduler::deadline(const Turn& turn, Streams streams) const {
-  const bool far_ahead = is_far_ahead(turn, streams);
+Time WaitingScheduler::deadline(const CurrentRound& current, EdgeViews edges) const {
+  const bool far_ahead = is_far_ahead(current, edges);
   Time next = kNever;
-  for (const StreamView& stream : streams)
-    if (const Time until = waits_until(turn, stream, far_ahead); turn.since < until)
+  for (const EdgeView& edge : edges)
+    if (const Time until = waits_until(current, edge, far_ahead); current.since < until)
       next = std::min(next, until);
   return next;
 }

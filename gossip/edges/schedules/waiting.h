@@ -11,10 +11,10 @@ class WaitingScheduler : public Scheduler {
  public:
   // pull / (1 + max(degree, 1)): the shares of all neighbours add up to less than one.
   double share(std::size_t degree) const override;
-  std::vector<NodeId> choose(Streams streams) override;
+  std::vector<NodeId> choose(EdgeViews edges) override;
   // Whether the round waits for no peer any more, or enough peers have sent their vectors.
-  bool may_finish(Time now, const Turn& turn, Streams streams) const override;
-  Time deadline(const Turn& turn, Streams streams) const override;
+  bool may_finish(Time now, const CurrentRound& current, EdgeViews edges) const override;
+  Time deadline(const CurrentRound& current, EdgeViews edges) const override;
 
  protected:
   // `quorum`: the part of the neighbours that is enough; 1: all, 0: any one. `pull`: see pull_of().
@@ -22,7 +22,7 @@ class WaitingScheduler : public Scheduler {
       : Scheduler(rules), quorum_(quorum), pull_(pull) {}
 
  private:
-  bool has_quorum(const Turn& turn, Streams streams) const;
+  bool has_quorum(const CurrentRound& current, EdgeViews edges) const;
 
   const double quorum_, pull_;
 };

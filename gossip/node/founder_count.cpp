@@ -1,4 +1,4 @@
-#include "gossip/node/muster.h"
+#include "gossip/node/founder_count.h"
 
 #include <fmt/core.h>
 
@@ -12,7 +12,7 @@ constexpr Duration kWorthSaying = std::chrono::seconds(2);  // before a missing 
 
 }  // namespace
 
-void Muster::count(Time now, const Roster& members, bool is_ready, bool joins) {
+void FounderCount::count(Time now, const Roster& members, bool is_ready, bool joins) {
   if (std::exchange(version_, members.version()) != members.version()) {
     relays_ = relay_count(members);
     known_ = members.present_count() - relays_;
@@ -28,7 +28,7 @@ void Muster::count(Time now, const Roster& members, bool is_ready, bool joins) {
   if (is_ready && !complete_since_ && is_enough) complete_since_ = now;
 }
 
-std::optional<std::string> Muster::warning(Time now, bool gathers) const {
+std::optional<std::string> FounderCount::warning(Time now, bool gathers) const {
   if (known_ >= expect_) return std::nullopt;
   if (gathers && now - known_at_ >= kWorthSaying && waits_on())
     return fmt::format(
@@ -45,7 +45,7 @@ std::optional<std::string> Muster::warning(Time now, bool gathers) const {
   return std::nullopt;
 }
 
-std::string Muster::tally() const {
+std::string FounderCount::tally() const {
   return fmt::format("{} of {} expected", known_, expect_);
 }
 

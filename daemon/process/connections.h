@@ -1,4 +1,4 @@
-// Conversations: the connections of a node that are open or being dialled, by either end.
+// Connections: the connections of a node that are open or being dialled, by either end.
 // ZeroMQ delivers only whole messages and buffers the parts of an unfinished one without limit; its
 // limits are for one part and for whole messages. So the bytes that the kernel received on a
 // connection are compared with those read from the socket, and a connection that holds more than
@@ -22,7 +22,7 @@
 
 namespace starling::daemon {
 
-struct Conversation {
+struct Connection {
   using Clock = std::chrono::steady_clock;
 
   gossip::Plane plane = {};                             // as dialled, or as its peer greeted
@@ -42,11 +42,11 @@ struct Conversation {
 };
 
 // Whether the peer may not have read all that was sent over it.
-bool is_sending(const Conversation& conversation);
+bool is_sending(const Connection& connection);
 
-class Conversations {
+class Connections {
  public:
-  using Clock = Conversation::Clock;
+  using Clock = Connection::Clock;
   using Route = Wire::Route;
   using Plane = gossip::Plane;
   // More than all queues of a regular connection hold together.
@@ -61,11 +61,11 @@ class Conversations {
     std::size_t dialled, accepted;
   };
   // `wire` and `guard` must outlive this.
-  Conversations(Wire& wire, Guard& guard, Limits limits)
+  Connections(Wire& wire, Guard& guard, Limits limits)
       : wire_(wire), guard_(guard), limits_(limits) {}
 
   // The connection; null: unknown, or closed by this end.
-  Conversation* find(const Route& route);
+  Connection* find(const Route& route);
   // The newest open connection on which the node has greeted.
   std::optional<Route> with(NodeId peer, Plane plane) const;
   // Whether nothing was acknowledged for a second despite two retransmissions, or it is gone.
@@ -88,11 +88,11 @@ class Conversations {
   std::optional<Route> dial(const Endpoint& to, Plane plane, const std::optional<CurveKey>& key,
                             Clock::time_point now);
   // Counts a frame received over a known connection.
-  void heard(Conversation& connection, const Wire::Arrived& arrived);
+  void heard(Connection& connection, const Wire::Arrived& arrived);
   // Adds an accepted connection with its first frame.
-  Conversation& meet(const Wire::Arrived& arrived, Plane plane, Clock::time_point now);
+  Connection& meet(const Wire::Arrived& arrived, Plane plane, Clock::time_point now);
   // Marks the connection as used; cancels close_soon().
-  void used(Conversation& connection) {
+  void used(Connection& connection) {
     connection.last_use = ++uses_;
     connection.closes_at.reset();
   }
@@ -101,11 +101,11 @@ class Conversations {
   // The address of the other end, for people.
   std::string who(const Wire::Arrived& arrived) const;
 
-  using Closed = std::function<void(const Route&, const Conversation&)>;
+  using Closed = std::function<void(const Route&, const Connection&)>;
   // Processes the events of the wire; calls `closed` for each connection that is gone.
   void follow(Clock::time_point now, const Closed& closed);
   // Closes the older connections with the same peer whose certificate has another key.
-  void close_superseded(const Conversation& by, const Closed& closed);
+  void close_superseded(const Connection& by, const Closed& closed);
   // Closes a connection: at once; or soon, when it has had half a second to send and, if the peer
   // is known, no data have moved on it for as long.
   void close(const Route& route, const Closed& closed);
@@ -123,13 +123,13 @@ class Conversations {
   void forget_stranger(int descriptor);
   void note_failure(const Wire::Event& event, Wire::Socket socket);
   std::vector<Route> revoked();
-  bool is_due(const Conversation& connection, Clock::time_point now);
+  bool is_due(const Connection& connection, Clock::time_point now);
   void close_unused(const Closed& closed);
 
   Wire& wire_;
   Guard& guard_;
   const Limits limits_;
-  std::map<Route, Conversation> all_;
+  std::map<Route, Connection> all_;
   struct Stranger {
     Clock::time_point since;
     std::string who;  // its address

@@ -1,7 +1,7 @@
-// Muster: counts the members with data that a node expects before it begins, and the ready ones
-// among them. A node waits as long as members keep coming or becoming ready, and begins without the
-// rest; or, with an endless patience, until all have come, unless somebody has trained before.
-// Relays are not expected, but those that are there are awaited until they are ready.
+// FounderCount: counts the members with data that a node expects before it begins, and the ready
+// ones among them. A node waits as long as members keep coming or becoming ready, and begins
+// without the rest; or, with an endless patience, until all have come, unless somebody has trained
+// before. Relays are not expected, but those that are there are awaited until they are ready.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 
 namespace starling::gossip {
 
-class Muster {
+class FounderCount {
  public:
-  Muster(const Options& options, Time now)
+  FounderCount(const Options& options, Time now)
       : expect_(options.expect),
         patience_(options.expect_patience),
         known_at_(now),

@@ -1,4 +1,4 @@
-// Connection: a socket that connects to a numeric address without blocking.
+// SocketConnect: a socket that connects to a numeric address without blocking.
 #pragma once
 
 #include <netdb.h>
@@ -14,13 +14,13 @@ namespace starling::daemon {
 using SystemAddress = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 SystemAddress numeric_address(const Endpoint& at, int socket_type);
 
-struct Connection {
+struct SocketConnect {
   OpenFile socket = OpenFile();  // non-blocking; none if the system gave none
   int error = 0;                 // 0: connected; EINPROGRESS: connecting
 };
 // REQUIRES a host that is an address.
-Connection begin_connection(const Endpoint& to);
+SocketConnect begin_connect(const Endpoint& to);
 // The error of an EINPROGRESS connection once its socket is writable; 0: connected.
-int connection_error(const OpenFile& socket);
+int connect_error(const OpenFile& socket);
 
 }  // namespace starling::daemon

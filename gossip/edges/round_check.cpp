@@ -1,4 +1,4 @@
-#include "gossip/edges/credence.h"
+#include "gossip/edges/round_check.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +25,7 @@ constexpr Duration kRecordAge = std::chrono::seconds(5);
 // node as `round`: as many as may lie, since together with the peer they are one more. Half as far
 // is enough, because records are seconds old. If fewer others have a model, all of them are enough.
 // No witness is needed if the rounds of different nodes are unrelated.
-bool has_witnesses(const Credence& known, NodeId peer, std::uint64_t round) {
+bool has_witnesses(const RoundCheck& known, NodeId peer, std::uint64_t round) {
   if (!known.rounds.are_related()) return true;
   const std::uint64_t own = known.rounds.round();
   std::map<NodeId, std::uint64_t> told;
@@ -50,7 +50,7 @@ std::uint64_t rounds_within(Duration age, const Recent& times) {
 
 // Compares with this node's round and those of its neighbours. For a peer without a received round
 // the record's round counts too, if there are witnesses, because the record may be false.
-bool is_likely(const Credence& known, Time now, const Neighbor* neighbor, NodeId peer,
+bool is_likely(const RoundCheck& known, Time now, const Neighbor* neighbor, NodeId peer,
                std::uint64_t round) {
   std::uint64_t highest = known.rounds.round() + kRoundsAhead;
   for (const auto& [id, other] : known.neighbors.all())
@@ -72,7 +72,7 @@ bool is_likely(const Credence& known, Time now, const Neighbor* neighbor, NodeId
 // the same or up to kRoundsAhead earlier, and there are witnesses: after a step longer than all
 // patience, a node cannot predict its neighbours' rounds. A likely round in between shows that the
 // first was false.
-bool Credence::believes(Time now, NodeId peer, std::uint64_t round) const {
+bool RoundCheck::accepts(Time now, NodeId peer, std::uint64_t round) const {
   Neighbor* neighbor = neighbors.find(peer);
   if (is_likely(*this, now, neighbor, peer, round)) {
     if (neighbor && round > 0) neighbor->unlikely_round = 0;

@@ -1,4 +1,4 @@
-#include "daemon/process/connection.h"
+#include "daemon/process/socket_connect.h"
 
 #include <sys/socket.h>
 
@@ -20,7 +20,7 @@ SystemAddress numeric_address(const Endpoint& at, int socket_type) {
   return {found, &::freeaddrinfo};
 }
 
-Connection begin_connection(const Endpoint& to) {
+SocketConnect begin_connect(const Endpoint& to) {
   const SystemAddress address = numeric_address(to, SOCK_STREAM);
   ENSURE(address, "only an address is connected to");
   OpenFile socket(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -29,7 +29,7 @@ Connection begin_connection(const Endpoint& to) {
   return {std::move(socket), is_made ? 0 : errno};
 }
 
-int connection_error(const OpenFile& socket) {
+int connect_error(const OpenFile& socket) {
   int error = 0;
   socklen_t size = sizeof(error);
   ::getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &error, &size);

@@ -1,5 +1,5 @@
-// Course: the progress of this node's training: rounds, steps, losses and times, in this life and
-// earlier ones.
+// TrainingProgress: the progress of this node's training: rounds, steps, losses and times, in this
+// life and earlier ones.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace starling::gossip {
 
-class Course {
+class TrainingProgress {
  public:
   // `epsilon`: the largest that the steps may come to; nothing: any.
-  explicit Course(std::optional<double> epsilon) : epsilon_(epsilon) {}
+  explicit TrainingProgress(std::optional<double> epsilon) : epsilon_(epsilon) {}
 
   // Begins after `round`. `before`: continues its counts; null: no earlier life.
   void begin(Time now, std::uint64_t round, const Checkpoint* before);

@@ -1,5 +1,5 @@
-// Census: the number of present members of each kind, updated as members appear, change and go. To
-// count all at each change would take most of the start of a large fleet.
+// MemberCounts: the number of present members of each kind, updated as members appear, change and
+// go. To count all at each change would take most of the start of a large fleet.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace starling::gossip {
 
-struct Census {
+struct MemberCounts {
   std::size_t ready = 0;    // have a model
   std::size_t trained = 0;  // of these, have done a round
   std::size_t relays = 0;

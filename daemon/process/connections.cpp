@@ -1,4 +1,4 @@
-#include "daemon/process/conversations.h"
+#include "daemon/process/connections.h"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -48,16 +48,15 @@ std::string address_of(int descriptor) {
 }
 
 // Whether a connection dialled to the address is older than kHandshakeMost.
-bool is_unanswered(const auto& all, const std::string& address,
-                   Conversation::Clock::time_point now) {
+bool is_unanswered(const auto& all, const std::string& address, Connection::Clock::time_point now) {
   return std::ranges::any_of(all, [&](const auto& item) {
-    const Conversation& one = item.second;
+    const Connection& one = item.second;
     return one.address == address && !one.ended && now - one.since >= kHandshakeMost;
   });
 }
 
-bool is_open(const Conversation& conversation) {
-  return !conversation.is_closing && !conversation.ended;
+bool is_open(const Connection& connection) {
+  return !connection.is_closing && !connection.ended;
 }
 
 // The state of a TCP connection; all zero if there is none.
@@ -72,16 +71,16 @@ std::int64_t bytes_from_network(int descriptor) {
 }
 
 // The bytes that ZeroMQ holds of unfinished messages.
-std::int64_t held_by(const Conversation& conversation) {
-  if (conversation.descriptor < 0 || conversation.ended) return 0;
-  return bytes_from_network(conversation.descriptor) - conversation.received_bytes;
+std::int64_t held_by(const Connection& connection) {
+  if (connection.descriptor < 0 || connection.ended) return 0;
+  return bytes_from_network(connection.descriptor) - connection.received_bytes;
 }
 
 // Whether nothing was acknowledged for `patience` despite `again` retransmissions. The system of a
 // stopped process still acknowledges data, or announces that it has no room.
-bool is_cut(const Conversation& conversation, std::chrono::milliseconds patience, int again) {
-  if (conversation.descriptor < 0 || conversation.ended) return false;
-  const tcp_info info = state_of(conversation.descriptor);
+bool is_cut(const Connection& connection, std::chrono::milliseconds patience, int again) {
+  if (connection.descriptor < 0 || connection.ended) return false;
+  const tcp_info info = state_of(connection.descriptor);
   return info.tcpi_unacked > 0 && info.tcpi_retransmits >= again &&
          std::chrono::milliseconds(info.tcpi_last_ack_recv) >= patience;
 }
@@ -94,9 +93,9 @@ bool is_outgoing(const tcp_info& info) {
 }
 
 // Whether that is so, or bytes were received within kConnectionLinger.
-bool is_moving(const Conversation& conversation) {
-  if (conversation.descriptor < 0 || conversation.ended) return false;
-  const tcp_info info = state_of(conversation.descriptor);
+bool is_moving(const Connection& connection) {
+  if (connection.descriptor < 0 || connection.ended) return false;
+  const tcp_info info = state_of(connection.descriptor);
   return is_outgoing(info) ||
          std::chrono::milliseconds(info.tcpi_last_data_recv) < gossip::kConnectionLinger;
 }
@@ -108,18 +107,18 @@ bool shut(int descriptor) {
 
 }  // namespace
 
-bool is_sending(const Conversation& conversation) {
-  if (conversation.descriptor < 0 || conversation.ended) return false;
-  return is_outgoing(state_of(conversation.descriptor));
+bool is_sending(const Connection& connection) {
+  if (connection.descriptor < 0 || connection.ended) return false;
+  return is_outgoing(state_of(connection.descriptor));
 }
 
-Conversation* Conversations::find(const Route& route) {
+Connection* Connections::find(const Route& route) {
   const auto found = all_.find(route);
   return found == all_.end() || found->second.is_closing ? nullptr : &found->second;
 }
 
-std::optional<Conversations::Route> Conversations::with(NodeId peer, Plane plane) const {
-  const std::pair<const Route, Conversation>* newest = nullptr;
+std::optional<Connections::Route> Connections::with(NodeId peer, Plane plane) const {
+  const std::pair<const Route, Connection>* newest = nullptr;
   for (const auto& item : all_)
     if (item.second.peer == peer && item.second.plane == plane && is_open(item.second) &&
         (!newest || item.second.since > newest->second.since))
@@ -127,12 +126,12 @@ std::optional<Conversations::Route> Conversations::with(NodeId peer, Plane plane
   return newest ? std::optional(newest->first) : std::nullopt;
 }
 
-bool Conversations::is_silent(const Route& route) const {
+bool Connections::is_silent(const Route& route) const {
   const auto found = all_.find(route);
   return found == all_.end() || is_cut(found->second, std::chrono::seconds(1), 2);
 }
 
-bool Conversations::is_idle(const Route& route) const {
+bool Connections::is_idle(const Route& route) const {
   const auto found = all_.find(route);
   if (found == all_.end() || found->second.descriptor < 0 || found->second.ended) return false;
   const tcp_info info = state_of(found->second.descriptor);
@@ -140,33 +139,32 @@ bool Conversations::is_idle(const Route& route) const {
          gossip::kCutPatience;
 }
 
-void Conversations::lost(const Route& route) {
-  if (Conversation* connection = find(route)) connection->ended = Clock::now();
+void Connections::lost(const Route& route) {
+  if (Connection* connection = find(route)) connection->ended = Clock::now();
 }
 
-bool Conversations::is_read(const Endpoint& at, Plane plane) const {
+bool Connections::is_read(const Endpoint& at, Plane plane) const {
   return std::ranges::none_of(all_, [&](const auto& item) {
     return item.first.socket == Wire::dialler(plane) && item.second.at == at && item.second.ended &&
            !item.second.is_read;
   });
 }
 
-void Conversations::all_read(Wire::Socket socket) {
+void Connections::all_read(Wire::Socket socket) {
   for (auto& [route, connection] : all_)
     if (route.socket == socket) connection.is_read = connection.ended.has_value();
 }
 
-std::optional<Conversations::Route> Conversations::dialled_to(const Endpoint& at,
-                                                              Plane plane) const {
+std::optional<Connections::Route> Connections::dialled_to(const Endpoint& at, Plane plane) const {
   for (const auto& [route, connection] : all_)
     if (route.socket == Wire::dialler(plane) && connection.at == at && is_open(connection))
       return route;
   return std::nullopt;
 }
 
-std::optional<Conversations::Route> Conversations::dial(const Endpoint& to, Plane plane,
-                                                        const std::optional<CurveKey>& key,
-                                                        Clock::time_point now) {
+std::optional<Connections::Route> Connections::dial(const Endpoint& to, Plane plane,
+                                                    const std::optional<CurveKey>& key,
+                                                    Clock::time_point now) {
   // ZeroMQ disconnects by address: older connections to it must be ended first.
   const Wire::Socket socket = Wire::dialler(plane);
   std::erase_if(all_, [&](const auto& item) {
@@ -177,13 +175,13 @@ std::optional<Conversations::Route> Conversations::dial(const Endpoint& to, Plan
   });
   const auto dialled = wire_.dial(to, plane, key);
   if (!dialled) return std::nullopt;
-  Conversation& connection = all_[dialled->route];
+  Connection& connection = all_[dialled->route];
   connection = {.plane = plane, .at = to, .key = key, .address = dialled->address, .since = now};
   used(connection);
   return dialled->route;
 }
 
-void Conversations::heard(Conversation& connection, const Wire::Arrived& arrived) {
+void Connections::heard(Connection& connection, const Wire::Arrived& arrived) {
   if (!connection.ended) connection.descriptor = arrived.descriptor;
   connection.received_bytes += arrived.bytes;
   ended_.erase({arrived.route.socket, connection.address});
@@ -191,9 +189,8 @@ void Conversations::heard(Conversation& connection, const Wire::Arrived& arrived
   connection.last_use = ++uses_;
 }
 
-Conversation& Conversations::meet(const Wire::Arrived& arrived, Plane plane,
-                                  Clock::time_point now) {
-  Conversation& connection = all_[arrived.route];
+Connection& Connections::meet(const Wire::Arrived& arrived, Plane plane, Clock::time_point now) {
+  Connection& connection = all_[arrived.route];
   connection.plane = plane;
   if (plane == Plane::control) Wire::hasten(arrived.descriptor);
   connection.since = now;
@@ -204,18 +201,18 @@ Conversation& Conversations::meet(const Wire::Arrived& arrived, Plane plane,
   return connection;
 }
 
-void Conversations::refuse(int descriptor) {
+void Connections::refuse(int descriptor) {
   if (strangers_.contains(descriptor)) shut(descriptor);
 }
 
-std::string Conversations::who(const Wire::Arrived& arrived) const {
+std::string Connections::who(const Wire::Arrived& arrived) const {
   const auto found = strangers_.find(arrived.descriptor);
   if (found != strangers_.end()) return found->second.who;
   const auto known = all_.find(arrived.route);
   return known == all_.end() ? std::string(kNobody) : known->second.address;
 }
 
-void Conversations::close(const Route& route, const Closed& closed) {
+void Connections::close(const Route& route, const Closed& closed) {
   const auto found = all_.find(route);
   if (found == all_.end() || !is_open(found->second)) return;
   if (!route.is_dialled()) {
@@ -224,12 +221,12 @@ void Conversations::close(const Route& route, const Closed& closed) {
     return;
   }
   wire_.hang_up(found->second.at, route.socket);
-  const Conversation gone = std::move(found->second);
+  const Connection gone = std::move(found->second);
   all_.erase(found);
   closed(route, gone);
 }
 
-void Conversations::close_superseded(const Conversation& by, const Closed& closed) {
+void Connections::close_superseded(const Connection& by, const Closed& closed) {
   if (!by.certificate) return;
   std::vector<Route> superseded;
   for (const auto& [route, connection] : all_)
@@ -239,18 +236,17 @@ void Conversations::close_superseded(const Conversation& by, const Closed& close
   for (const Route& route : superseded) close(route, closed);
 }
 
-void Conversations::close_soon(const Route& route, Clock::time_point now) {
-  if (Conversation* connection = find(route))
-    connection->closes_at = now + gossip::kConnectionLinger;
+void Connections::close_soon(const Route& route, Clock::time_point now) {
+  if (Connection* connection = find(route)) connection->closes_at = now + gossip::kConnectionLinger;
 }
 
-void Conversations::follow(Clock::time_point now, const Closed& closed) {
+void Connections::follow(Clock::time_point now, const Closed& closed) {
   for (const Wire::Socket socket : Wire::kSockets)
     while (const auto event = wire_.next_event(socket)) take(*event, socket, now, closed);
 }
 
-void Conversations::take(const Wire::Event& event, Wire::Socket socket, Clock::time_point now,
-                         const Closed& closed) {
+void Connections::take(const Wire::Event& event, Wire::Socket socket, Clock::time_point now,
+                       const Closed& closed) {
   using Kind = Wire::Event::Kind;
   if (event.kind == Kind::ended && is_unanswered(all_, event.address, now)) return;
   if (event.kind >= Kind::unlike) return note_failure(event, socket);
@@ -265,18 +261,18 @@ void Conversations::take(const Wire::Event& event, Wire::Socket socket, Clock::t
   if (event.kind == Kind::vain) ended_.erase({socket, event.address});
   if (++closed_ > kClosedMost) closed_ = 0, give_back();
   if (!route) return;
-  Conversation& conversation = all_.at(*route);
-  conversation.descriptor = -1;
-  if (conversation.ended) return;
-  conversation.ended = now;
-  closed(*route, conversation);
+  Connection& connection = all_.at(*route);
+  connection.descriptor = -1;
+  if (connection.ended) return;
+  connection.ended = now;
+  closed(*route, connection);
 }
 
 // A node closes the connection in the handshake, without a reason, if the other end expects another
 // server key or has no keys; a node that is killed does so too, but only once. An accepted
 // connection that ends before its handshake is a port probe. Which accepted connection failed is
 // known only from the next event, that it has broken.
-void Conversations::note_failure(const Wire::Event& event, Wire::Socket socket) {
+void Connections::note_failure(const Wire::Event& event, Wire::Socket socket) {
   using Kind = Wire::Event::Kind;
   const bool is_dialled = socket != Wire::Socket::accepts;
   const bool has_keys = guard_.key() != nullptr;
@@ -293,14 +289,14 @@ void Conversations::note_failure(const Wire::Event& event, Wire::Socket socket) 
     guard_.note(reason, event.address.substr(event.address.rfind('/') + 1));
 }
 
-void Conversations::forget_stranger(int descriptor) {
+void Connections::forget_stranger(int descriptor) {
   const auto found = strangers_.find(descriptor);
   const std::string reason = std::exchange(failure_, {});
   if (!reason.empty()) guard_.note(reason, found == strangers_.end() ? kNobody : found->second.who);
   if (found != strangers_.end()) strangers_.erase(found);
 }
 
-std::vector<Conversations::Route> Conversations::revoked() {
+std::vector<Connections::Route> Connections::revoked() {
   std::vector<Route> found;
   if (std::exchange(revocations_, guard_.revocations()) == guard_.revocations()) return found;
   for (const auto& [route, connection] : all_)
@@ -312,9 +308,9 @@ std::vector<Conversations::Route> Conversations::revoked() {
 // A connection that is being dialled has no descriptor yet. Descriptors are reused: of two
 // connections with the same one, an event belongs to the older, because the first frame of the
 // younger may be read before that event.
-std::optional<Conversations::Route> Conversations::owner(const Wire::Event& event,
-                                                         Wire::Socket socket) const {
-  const std::pair<const Route, Conversation>* best = nullptr;
+std::optional<Connections::Route> Connections::owner(const Wire::Event& event,
+                                                     Wire::Socket socket) const {
+  const std::pair<const Route, Connection>* best = nullptr;
   for (const auto& item : all_) {
     const auto& [route, connection] = item;
     if (route.socket != socket || (connection.ended && connection.descriptor < 0)) continue;
@@ -326,7 +322,7 @@ std::optional<Conversations::Route> Conversations::owner(const Wire::Event& even
   return best ? std::optional(best->first) : std::nullopt;
 }
 
-std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
+std::size_t Connections::look(Clock::time_point now, const Closed& closed) {
   std::erase_if(all_, [&](const auto& item) {
     const bool is_past = item.second.ended && now - *item.second.ended > kRead;
     if (is_past && item.first.is_dialled()) wire_.hang_up(item.second.at, item.first.socket);
@@ -350,7 +346,7 @@ std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
   return full.size() + strangers;
 }
 
-bool Conversations::is_due(const Conversation& connection, Clock::time_point now) {
+bool Connections::is_due(const Connection& connection, Clock::time_point now) {
   // Bytes from an unknown peer do not keep a connection open.
   if (connection.closes_at && now >= *connection.closes_at)
     if (!connection.peer || !is_moving(connection)) return true;
@@ -364,7 +360,7 @@ bool Conversations::is_due(const Conversation& connection, Clock::time_point now
 }
 
 // Closes the strangers that hold too much, or are too old; returns how many held too much.
-std::size_t Conversations::look_at_strangers(Clock::time_point now) {
+std::size_t Connections::look_at_strangers(Clock::time_point now) {
   std::size_t full = 0;
   std::erase_if(strangers_, [&](const auto& stranger) {
     const std::int64_t held = bytes_from_network(stranger.first);
@@ -378,8 +374,8 @@ std::size_t Conversations::look_at_strangers(Clock::time_point now) {
   return full;
 }
 
-std::optional<Conversations::Route> Conversations::least_used(bool is_dialled) const {
-  const std::pair<const Route, Conversation>* least = nullptr;
+std::optional<Connections::Route> Connections::least_used(bool is_dialled) const {
+  const std::pair<const Route, Connection>* least = nullptr;
   for (const auto& item : all_)
     if (item.first.is_dialled() == is_dialled && is_open(item.second) &&
         (!least || item.second.last_use < least->second.last_use))
@@ -387,7 +383,7 @@ std::optional<Conversations::Route> Conversations::least_used(bool is_dialled) c
   return least ? std::optional(least->first) : std::nullopt;
 }
 
-void Conversations::close_unused(const Closed& closed) {
+void Connections::close_unused(const Closed& closed) {
   for (const bool is_dialled : {false, true}) {
     const std::size_t limit = is_dialled ? limits_.dialled : limits_.accepted;
     auto open = static_cast<std::size_t>(std::ranges::count_if(all_, [&](const auto& item) {

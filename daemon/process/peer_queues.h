@@ -1,4 +1,4 @@
-// Lines: for each plane and peer, or address, the queue of messages and the connection in use.
+// PeerQueues: for each plane and peer, or address, the queue of messages and the connection in use.
 #pragma once
 
 #include <array>
@@ -15,24 +15,24 @@
 #include "base/endpoint.h"
 #include "base/ids.h"
 #include "base/payload.h"
-#include "daemon/process/conversations.h"
+#include "daemon/process/connections.h"
 #include "daemon/process/outgoing.h"
 #include "daemon/process/transport.h"
 #include "daemon/process/wire.h"
 
 namespace starling::daemon {
 
-class Lines {
+class PeerQueues {
  public:
-  using Clock = Conversation::Clock;
+  using Clock = Connection::Clock;
   using Route = Wire::Route;
   using Address = Transport::Address;
   using Target = Transport::Target;
   using Plane = gossip::Plane;
 
   // `wire` and `guard` must outlive this. `self`: this node.
-  Lines(Wire& wire, Guard& guard, NodeId self, Conversations::Limits limits)
-      : wire_(wire), guard_(guard), self_(self), conversations_(wire, guard, limits) {}
+  PeerQueues(Wire& wire, Guard& guard, NodeId self, Connections::Limits limits)
+      : wire_(wire), guard_(guard), self_(self), connections_(wire, guard, limits) {}
 
   // See Transport.
   void reach(NodeId node, const std::optional<Address>& at);
@@ -46,9 +46,9 @@ class Lines {
   void follow(Clock::time_point now);
   // Takes a received frame. Returns its connection, whose peer is known, if the frame is for the
   // node; null for a greeting or a frame before one.
-  const Conversation* hear(const Wire::Arrived& arrived, Clock::time_point now);
-  // See Conversations.
-  void all_read(Wire::Socket socket) { conversations_.all_read(socket); }
+  const Connection* hear(const Wire::Arrived& arrived, Clock::time_point now);
+  // See Connections.
+  void all_read(Wire::Socket socket) { connections_.all_read(socket); }
   std::size_t look(Clock::time_point now);
 
   bool has_queued() const { return !busy_.empty(); }
@@ -64,13 +64,13 @@ class Lines {
 
     auto operator<=>(const Key&) const = default;
   };
-  struct Line {
-    explicit Line(Plane plane) : queue(plane) {}
+  struct PeerQueue {
+    explicit PeerQueue(Plane plane) : waiting(plane) {}
 
     Address to = {};
     std::optional<Route> via = {};   // in use; the peer has greeted on it
     std::optional<Route> next = {};  // a better one, to be used once nothing is under way
-    Outgoing queue;
+    Outgoing waiting;
     Clock::time_point next_dial{};
     std::chrono::milliseconds pause = kRedialLeast;
   };
@@ -81,34 +81,34 @@ class Lines {
   static constexpr std::array kPlanes{Plane::control, Plane::bulk};
 
   static Key key_of(const Target& target, Plane plane);
-  Line& line_of(const Key& key);
+  PeerQueue& queue_of(const Key& key);
   bool is_reached(const Key& key) const;
   void forget(NodeId node);
-  void move(Line& line, const Address& to);
+  void move(PeerQueue& queue, const Address& to);
   void hang_up(const Key& node);
   // After a cut of the control connection: closes the bulk connection if it is idle, and dials
   // again, since the peer may be unable to dial.
   void renew_bulk(NodeId peer, Clock::time_point now);
   void attend(const Key& key, Clock::time_point now);
-  std::optional<Route> route_of(const Key& key, const Line& line);
-  void dial(const Key& key, Line& line, Clock::time_point now);
-  void drain(Line& line, Clock::time_point now);
-  void change(Line& line, const Route& to, Clock::time_point now);
+  std::optional<Route> route_of(const Key& key, const PeerQueue& queue);
+  void dial(const Key& key, PeerQueue& queue, Clock::time_point now);
+  void drain(PeerQueue& queue, Clock::time_point now);
+  void change(PeerQueue& queue, const Route& to, Clock::time_point now);
   void say(const Route& route, const std::string& header);
-  void greeted(const Route& route, Conversation& connection, Clock::time_point now);
+  void greeted(const Route& route, Connection& connection, Clock::time_point now);
   void meet(const Wire::Arrived& arrived, Clock::time_point now);
-  bool admit(const Greeting& greeting, const Wire::Arrived& arrived, Conversation& connection);
+  bool admit(const Greeting& greeting, const Wire::Arrived& arrived, Connection& connection);
   // Whether to use the connection in place of another one with the same peer.
   bool is_better(const Route& route, const Route& than, NodeId peer) const;
-  Conversations::Closed closed();
+  Connections::Closed closed();
 
   Wire& wire_;
   Guard& guard_;
   const NodeId self_;
-  Conversations conversations_;
-  std::map<NodeId, Address> reached_;  // by reach(); their lines are kept even if unused
-  std::map<Key, Line> lines_;
-  std::set<Key> busy_;  // lines whose queue is not empty; those of control first
+  Connections connections_;
+  std::map<NodeId, Address> reached_;  // by reach(); their queues are kept even if unused
+  std::map<Key, PeerQueue> queues_;
+  std::set<Key> busy_;  // queues whose queue is not empty; those of control first
   std::uint64_t dropped_ = 0;
 };
 

@@ -1,4 +1,4 @@
-#include "gossip/node/course.h"
+#include "gossip/node/training_progress.h"
 
 #include <fmt/core.h>
 
@@ -17,7 +17,7 @@ constexpr double kIdleLeast_s = 2, kIdleRounds = 4;
 
 }  // namespace
 
-void Course::begin(Time now, std::uint64_t round, const Checkpoint* before) {
+void TrainingProgress::begin(Time now, std::uint64_t round, const Checkpoint* before) {
   if (before) {
     run_.steps = before->steps;
     run_.samples = before->samples;
@@ -27,12 +27,12 @@ void Course::begin(Time now, std::uint64_t round, const Checkpoint* before) {
   run_.round = begun_round_ = round;
 }
 
-void Course::go_on(Time now) {
+void TrainingProgress::go_on(Time now) {
   paused_ += now - paused_at_.value_or(now);
   paused_at_.reset();
 }
 
-void Course::set_workload(const optim::Workload& workload) {
+void TrainingProgress::set_workload(const optim::Workload& workload) {
   run_.shard_samples = workload.shard_samples;
   run_.shard_description = workload.shard_description;
   run_.preparation = workload.preparation;
@@ -41,7 +41,7 @@ void Course::set_workload(const optim::Workload& workload) {
   if (workload.privacy) run_.privacy = workload.privacy;
 }
 
-void Course::set_codec(const optim::CodecReport& report) {
+void TrainingProgress::set_codec(const optim::CodecReport& report) {
   CodecStatus& codec = run_.codec;
   codec.quality = report.quality;
   codec.memory_bytes = report.memory_bytes;
@@ -49,7 +49,7 @@ void Course::set_codec(const optim::CodecReport& report) {
   if (report.vector_bytes > 0) codec.vector_bytes = report.vector_bytes;
 }
 
-void Course::set_steps(Time now, const optim::Stats& stats) {
+void TrainingProgress::set_steps(Time now, const optim::Stats& stats) {
   stepped_at_ = now;
   run_.local_steps = stats.steps;
   if (std::isfinite(stats.loss)) progress_.loss = stats.loss;
@@ -58,7 +58,7 @@ void Course::set_steps(Time now, const optim::Stats& stats) {
   if (stats.privacy) run_.privacy = stats.privacy;
 }
 
-void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox& out) {
+void TrainingProgress::record(Time now, const optim::Done& done, FleetMeans& means, Outbox& out) {
   const optim::Stats& stats = done.stats;
   if (done.workload) set_workload(*done.workload);
   run_.steps += stats.steps;
@@ -90,7 +90,7 @@ void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox
   progress_.distance_to_optimum = run_.distance_to_optimum;
 }
 
-void Course::report(Outbox& out) {
+void TrainingProgress::report(Outbox& out) {
   progress_.bytes = out.sent_bytes();
   out.put(progress_);
   progress_.accuracy.reset();
@@ -98,31 +98,31 @@ void Course::report(Outbox& out) {
   progress_.evaluation_loss.reset();
 }
 
-void Course::finish(Time now) {
+void TrainingProgress::finish(Time now) {
   pause(now);
   end_rounds(now);
 }
 
 // Without a bound there is no budget.
-bool Course::is_budget_spent() const {
+bool TrainingProgress::is_budget_spent() const {
   if (!epsilon_ || !run_.privacy) return false;
   const std::optional<double>& coming = run_.privacy->coming;
   return !coming || *coming > *epsilon_;
 }
 
-double Course::rounds_per_s(Time now) const {
+double TrainingProgress::rounds_per_s(Time now) const {
   return run_.round > begun_round_
              ? static_cast<double>(run_.round - begun_round_) / std::max(lived_s(now), 1e-9)
              : 0;
 }
 
-bool Course::is_idle(Time now) const {
+bool TrainingProgress::is_idle(Time now) const {
   if (run_.problem) return true;
   const double since_s = seconds(now - stepped_at_);
   return run_.steps > 0 && since_s > kIdleLeast_s && since_s * rounds_per_s(now) > kIdleRounds;
 }
 
-void Course::write(Time now, Checkpoint& checkpoint) const {
+void TrainingProgress::write(Time now, Checkpoint& checkpoint) const {
   checkpoint.uncounted = run_.uncounted;
   checkpoint.steps = run_.steps;
   checkpoint.samples = run_.samples;

@@ -1,5 +1,5 @@
-// Credence: decides which round numbers in received messages a node believes. One false number must
-// not make all nodes jump ahead.
+// RoundCheck: decides which round numbers in received messages a node believes. One false number
+// must not make all nodes jump ahead.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace starling::gossip {
 
 // The state of this node that a decision depends on.
-struct Credence {
+struct RoundCheck {
   const RoundCounter& rounds;
   const Recent& times;  // durations of this node's rounds
   Neighbors& neighbors;
@@ -22,7 +22,7 @@ struct Credence {
   std::size_t liars;  // so many members may claim the same false round
 
   // Whether to accept a message of `peer` that claims `round`. A refusal is counted in the status.
-  bool believes(Time now, NodeId peer, std::uint64_t round) const;
+  bool accepts(Time now, NodeId peer, std::uint64_t round) const;
 };
 
 }  // namespace starling::gossip
