@@ -23,16 +23,6 @@ std::string network_reason(const WaitMeter& waits, const std::vector<EdgeStatus>
       100 * share.value(), static_cast<double>(bytes) / 1e6, edge->receive_rate / 1e6, edge->name);
 }
 
-// Records that the peer's message is of a newer round than all before. `offered`: the round of this
-// node's last offer.
-void hear_round(Time now, bool by_partner, std::uint64_t offered, Neighbor& neighbor,
-                std::uint64_t round) {
-  neighbor.patience.arrived(now, by_partner ? round - neighbor.round : 1);
-  if (by_partner && neighbor.offered_edge != 0 && round >= offered)
-    neighbor.patience.answered(now - neighbor.offered);
-  neighbor.hear(now, round);
-}
-
 }  // namespace
 
 Exchange::Exchange(const Options& options, const KeptExchange& before)
@@ -43,16 +33,14 @@ Exchange::Exchange(const Options& options, const KeptExchange& before)
       offering_{
           .path = before.path, .path_before = before.path, .partner_path = before.partner_path},
       neighbors_(options.timing),
-      sessions_(
-          {.is_kept = options.needs.in_order, .a_round = scheduler_->rules().in_slices ? 2U : 1U}),
+      sessions_({.is_kept = options.needs.in_order, .a_round = scheduler_->rules().vectors}),
       mixing_(node_id(options.name), options.needs.mixing_share) {}
 
 void Exchange::links_changed(Time now, const Links& links, const Roster& members, Outbox& out) {
   if (!neighbors_.follow(links, members)) return;
   sessions_.follow(now, links, members, out);
   means_.keep([&](NodeId peer) { return links.all().contains(peer); });
-  // With partners there is no greeting: a round waits for a partner once both have offered in it.
-  if (offering_.vector.round > 0 && !scheduler_->rules().by_partner) greet(now, links, out);
+  if (offering_.vector.round > 0 && scheduler_->offers_late()) greet(now, links, out);
 }
 
 // Offers to the neighbours whose edge opened after the offer of this round. Vectors that are paired
@@ -103,26 +91,13 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   }
 }
 
-// The peers to answer now: in `pairwise` the first whose half of a pair waits, in slices all that
-// wait for a mean.
-std::vector<NodeId> Exchange::askers(Time now, const Links& links) const {
-  const Scheduler::Rules& rules = scheduler_->rules();
-  const bool may_answer = rules.in_slices
-                              ? offering_.owes_means && outcome(now, links) != Outcome::open
-                              : rules.answers && !offering_.is_resting;
-  std::vector<NodeId> peers;
-  if (!may_answer) return peers;
-  for (const EdgeView& edge : neighbors_.views(links, sessions_))
-    if (rules.in_slices ? edge.pairs.owes_mean : edge.pairs.is_asked && peers.empty())
-      peers.push_back(edge.peer);
-  return peers;
-}
-
 std::optional<optim::Job> Exchange::begin_answer(Time now, const Links& links,
                                                  std::size_t shortening) {
-  offering_.answers = askers(now, links);
+  if (!scheduler_->rules().answers) return std::nullopt;
+  offering_.answers = scheduler_->answers(neighbors_.views(links, sessions_), offering_.state,
+                                          outcome(now, links) != Outcome::open);
   if (offering_.answers.empty()) return std::nullopt;
-  if (std::exchange(offering_.owes_means, false)) waits_.interrupt(now);
+  if (std::exchange(offering_.state.is_unanswered, false)) waits_.interrupt(now);
   optim::Job job;
   job.round = rounds_.round();
   job.absorb = job.between = job.offer = true;
@@ -144,22 +119,22 @@ void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shor
     if (link.active)
       (neighbors_.has_finished(peer) ? job.ending : job.edges).push_back(link.edge_id());
   if (!options_.needs.in_order || !job.offer) return;
-  const Scheduler::Rules& rules = scheduler_->rules();
   const std::uint64_t round = rounds_.round();
   const auto gets_it = [&](const EdgeView& edge) {
     if (neighbors_.has_finished(edge.peer)) return false;
     if (job.between)
       return std::ranges::find(offering_.answers, edge.peer) != offering_.answers.end();
-    if (rules.by_partner && links.partner(round) != edge.peer) return false;
-    return !rules.by_round || !scheduler_->skips_round(edge, round);
+    return scheduler_->offers_over(edge, round);
   };
   const NodeId self = node_id(options_.name);
-  for (const EdgeView& edge : neighbors_.views(links, sessions_)) {
+  for (EdgeView& edge : neighbors_.views(links, sessions_)) {
+    edge.is_partner = links.partner(round) == edge.peer;
     const Link& link = *links.active(edge.peer);
     const auto number = gets_it(edge) ? sessions_.next_number(link) : std::nullopt;
     if (!number) continue;
     job.offer_to.push_back({link.edge_id(), *number, shortening});
-    if (rules.in_slices) job.offer_to.back().slot = links.slot(round, self, edge.peer);
+    if (scheduler_->rules().vectors > 1)
+      job.offer_to.back().slot = links.slot(round, self, edge.peer);
   }
 }
 
@@ -207,8 +182,7 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
   // Sessions keep the vectors that they may retransmit. If rounds are in step, only neighbours on
   // new edges without pairs are sent this vector again before the next offer.
   const auto is_paired = [](const auto& item) { return item.second.is_paired; };
-  const Scheduler::Rules& rules = scheduler_->rules();
-  if (rules.by_round && !rules.by_partner && !rules.answers && !links.all().empty() &&
+  if (scheduler_->rules().by_round && !links.all().empty() &&
       std::ranges::all_of(links.all(), is_paired))
     offering_.vector.payload = {};
   mixing_.end();
@@ -234,8 +208,7 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
       if (pair.own.round == pair.theirs.round && takes_equal_steps(options_.local_steps))
         neighbor->rates.take(pair.own.span, pair.theirs.span);
     }
-    // The first pair of a round in slices is of parts, which move no model.
-    if (!rules.in_slices || pair.number % 2 == 0)
+    if (pair.number % rules.vectors == 0)
       mixing_.mix(weight, {pair.own.round, pair.own.probe}, {pair.theirs.round, pair.theirs.probe});
     terms.push_back({.peer = item.peer,
                      .weight = weight,
@@ -281,7 +254,7 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
 }
 
 void Exchange::rest(bool is_resting) {
-  offering_.is_resting = is_resting;
+  offering_.state.is_resting = is_resting;
   if (is_resting) means_.rest();
 }
 
@@ -289,8 +262,8 @@ std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
   std::vector<NodeId> doubted;
   sessions_.tick(now, out);
   if (now >= neighbors_.deadline()) doubted = neighbors_.tick(now, wait(links), links, out);
-  means_.tell(now, options_.timing.period, offering_.is_resting ? 0 : offering_.vector.round, links,
-              out);
+  means_.tell(now, options_.timing.period, offering_.state.is_resting ? 0 : offering_.vector.round,
+              links, out);
   return doubted;
 }
 
@@ -299,7 +272,7 @@ std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
 void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   const NodeId peer = link.wanted.peer;
   Neighbor& neighbor = neighbors_.meet(peer, offering_.path_before);
-  EdgeVector vector = offering_.vector_for(link, neighbor, scheduler_->rules());
+  EdgeVector vector = offering_.vector_for(link, neighbor, *scheduler_);
   Payload payload = vector.payload;
   Round message;
   message.epoch = link.epoch;
@@ -328,17 +301,11 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
 bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, EdgeVector vector,
                           Round& message) {
   const Timing& timing = options_.timing;
-  const Scheduler::Rules& rules = scheduler_->rules();
   const EdgeView view = neighbors_.view(link, sessions_);
-  // The interval between two vectors of one partner contains rounds with other peers, and their
-  // losses, so the time of an answer is used. A mean follows its part at once.
-  const Duration usual = view.pairs.owes_mean ? Duration{}
-                         : rules.by_partner   ? neighbor.patience.answer()
-                                              : neighbor.patience.usual();
   const Sessions::Waits waits{
-      usual, 2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial),
-      rules.by_round && (!rules.by_partner || view.is_partner) && link.wanted.in &&
-          view.round < vector.round};
+      scheduler_->usual(view, neighbor.patience),
+      2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial),
+      link.wanted.in && view.round < vector.round && scheduler_->waits_for_round(view)};
   // An edge that opened after the job began has no vector to send.
   const bool is_stale = vector.number != 0 && sessions_.next_number(link) != vector.number;
   const bool skips = (link.wanted.out && vector.payload.empty()) || is_stale ||
@@ -374,7 +341,11 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
     ++neighbor.status.rejected["repeated"];
   if (!is_new) return;
-  hear_round(now, scheduler_->rules().by_partner, offering_.vector.round, neighbor, message.round);
+  const bool is_offered = neighbor.offered_edge != 0 && message.round >= offering_.vector.round;
+  scheduler_->measure(now, message.round - neighbor.round,
+                      is_offered ? std::optional(now - neighbor.offered) : std::nullopt,
+                      neighbor.patience);
+  neighbor.hear(now, message.round);
   neighbor.hear_estimate(
       means_.receive(from.sender, message.round, message.flow, message.estimate));
   if (message.echo == 0) neighbor.newest.receive({message.terms(), std::move(payload)});
@@ -384,9 +355,9 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
 Sessions::Heard Exchange::hear_pairs(Time now, const Envelope& from, const Round& message,
                                      Payload payload, const Links& links, Outbox& out) {
   // No offer follows the peer's answer, so the session acknowledges the answer at once.
-  const bool is_answer = scheduler_->rules().answers && sessions_.pairs(from.sender).is_waiting;
+  const bool is_answer = scheduler_->is_answered_by(sessions_.pairs(from.sender));
   const Sessions::Heard heard = sessions_.receive(now, from, message, std::move(payload), links,
-                                                  offering_.is_resting || is_answer, out);
+                                                  offering_.state.is_resting || is_answer, out);
   const Neighbor* neighbor = neighbors_.find(from.sender);
   const bool was_offered = neighbor && neighbor->offered > Time{};
   if (is_answer && was_offered && !sessions_.pairs(from.sender).is_waiting)
@@ -446,7 +417,8 @@ void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
     if (edge.state != EdgeState::late) continue;
     if (const auto phase = neighbors_.resting(edge.id)) {
       const char* const says = *phase == Phase::paused ? "is paused" : "has finished";
-      if (!offering_.is_resting) status.reasons.push_back(fmt::format("{} {}", edge.name, says));
+      if (!offering_.state.is_resting)
+        status.reasons.push_back(fmt::format("{} {}", edge.name, says));
       continue;
     }
     const Neighbor& neighbor = neighbors_.all().at(edge.id);

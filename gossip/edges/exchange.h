@@ -101,7 +101,6 @@ class Exchange {
 
  private:
   Wait wait(const Links& links) const;
-  std::vector<NodeId> askers(Time now, const Links& links) const;
   // ---- messages to neighbours
   void greet(Time now, const Links& links, Outbox& out);
   void send_offer(Time now, const Link& link, Outbox& out);

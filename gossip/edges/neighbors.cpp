@@ -220,7 +220,7 @@ std::optional<NodeId> Neighbors::end_round(Time now, const Wait& wait, const Lin
   for (auto& [peer, neighbor] : all_)
     if (const Link* link = links.active(peer); link && link->wanted.in) neighbor.status.weight = 0;
   const EdgeView* given_up = nullptr;
-  if (wait.scheduler.rules().answers) return std::nullopt;
+  if (!wait.scheduler.marks_late()) return std::nullopt;
   for (const EdgeView& edge : wait.edges) {
     Neighbor* neighbor = find(edge.peer);
     if (!neighbor || !is_overdue(now, wait, edge)) continue;

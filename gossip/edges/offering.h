@@ -21,7 +21,7 @@ struct Offering {
   void begin(std::uint64_t round, optim::Done& done, double share, std::uint64_t probe) {
     vector.round = round;
     vector.share = share;
-    owes_means = true;
+    state.is_unanswered = true;
     take(done, probe);
   }
   // Adds the sum `more` of the learning rates of the local steps just taken.
@@ -40,9 +40,10 @@ struct Offering {
   }
   // The vector for that edge; without a payload if the edge carries none to the peer.
   EdgeVector vector_for(const Link& link, const Neighbor& neighbor,
-                        const Scheduler::Rules& rules) const {
+                        const Scheduler& scheduler) const {
     EdgeVector own = vector;
-    own.span = span_to(neighbor, rules);
+    own.span = scheduler.span({path - neighbor.offered_path, neighbor.span},
+                              {path - partner_path, partner_span});
     if (const optim::EdgeOffer* offer = offer_of(link)) {
       own.payload = offer->payload;
       own.number = offer->number;
@@ -67,25 +68,6 @@ struct Offering {
     neighbor.offered_path = partner_path = path;
     neighbor.span = partner_span = span;
   }
-  // The span that this end sends: the path since the last vector to the neighbour. With one partner
-  // a round it is the path since the last vector to any peer, because a pair's flow applies to all
-  // steps until the next pair with any peer. Where the time between pairs varies, the span is at
-  // least kFade times the previous one, so that a long wait after a short one does not overshoot:
-  // exact diffusion would diverge on stars, in `matching` and in `async` under loss.
-  double span_to(const Neighbor& neighbor, const Scheduler::Rules& rules) const {
-    // Smaller: a long wait is forgotten sooner, and in `async` under loss .8 is too small.
-    constexpr double kFade = 0.95;
-    if (rules.by_partner) return std::max(path - partner_path, kFade * partner_span);
-    const double span = path - neighbor.offered_path;
-    if (rules.mixes_rounds) return std::max(kStretch * span, kFade * neighbor.span);
-    return rules.answers ? std::max(span, kFade * neighbor.span) : span;
-  }
-  // The factor of the span where vectors of different rounds are averaged. There a flow acts one
-  // pair later than in step, and with a factor of 1 the models may oscillate for ever. Larger: the
-  // flows converge more slowly, in up to this many times the rounds. Smaller: the models oscillate
-  // longer, and at 1 a few networks with weak gradients diverge.
-  static constexpr double kStretch = 2;
-
   // The vector for all edges without one of their own, except its span. Round 0: none so far.
   EdgeVector vector = {};
   std::size_t payload_bytes = 0;  // of that vector, kept after the payload is released
@@ -94,9 +76,8 @@ struct Offering {
   // to the last vector sent to any neighbour. They continue those of an earlier run, so that their
   // differences round alike.
   double path = 0, path_before = 0, partner_path = 0;
-  double partner_span = 0;           // of the last vector sent to any neighbour
-  bool is_resting = false;           // this node offers no more vectors for now
-  bool owes_means = false;           // in slices: only the parts of this round are offered
+  double partner_span = 0;  // of the last vector sent to any neighbour
+  AnswerState state = {};
   std::vector<NodeId> answers = {};  // the peers that get the answer of the current job
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/planted.h"
-#include "gossip/edges/patience.h"
 
 namespace starling::gossip {
 
@@ -20,11 +19,26 @@ bool Scheduler::is_far_ahead(const CurrentRound& current, EdgeViews edges) const
   return furthest > 0 && current.round > furthest + rules_.rounds_in_step;
 }
 
+// The steps since the last vector over the edge. Where the time between pairs varies, the span is
+// at least kFade times the previous one, so that a long wait after a short one does not overshoot:
+// exact diffusion would diverge on stars, in `matching` and in `async` under loss.
+double Scheduler::span(const SpanSince& edge, const SpanSince&) const {
+  // Where vectors of different rounds are averaged a flow acts one pair later than in step, and
+  // with a factor of 1 the models may oscillate for ever. Larger: the flows converge more slowly,
+  // in up to this many times the rounds. Smaller: the models oscillate longer, and at 1 a few
+  // networks with weak gradients diverge.
+  constexpr double kStretch = 2;
+  return rules_.mixes_rounds ? std::max(kStretch * edge.steps, kFade * edge.before) : edge.steps;
+}
+
+void Scheduler::measure(Time now, std::uint64_t, std::optional<Duration>,
+                        Patience& patience) const {
+  patience.arrived(now);
+}
+
 bool Scheduler::hears(Time now, const CurrentRound& current, const EdgeView& edge,
                       bool is_far_ahead) const {
   if (!edge.in || edge.is_late || edge.rests) return false;
-  if (rules_.answers)
-    return !edge.pairs.is_waiting || now < std::max(edge.offered, edge.heard) + edge.patience;
   return !edge.was_offered || !lacks(edge, current.round) ||
          now < waits_until(current, edge, is_far_ahead);
 }

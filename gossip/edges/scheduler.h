@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "gossip/edges/patience.h"
 #include "gossip/options.h"
 
 namespace starling::gossip {
@@ -49,11 +50,23 @@ struct EdgeView {
 };
 using EdgeViews = std::span<const EdgeView>;
 
+// Sums of learning rates (Round::span): that of the local steps since a vector, and the vector's
+// own span.
+struct SpanSince {
+  double steps = 0, before = 0;
+};
+
 // The current round.
 struct CurrentRound {
   std::uint64_t round = 0;
   Time since{};                         // when this node's vector was offered
   std::optional<Duration> pair_time{};  // recent median time from an offer to its answer
+};
+
+// What this node has done for its neighbours in this round.
+struct AnswerState {
+  bool is_unanswered = false;  // no answer was begun
+  bool is_resting = false;     // the node offers no more vectors for now
 };
 
 class Scheduler {
@@ -69,15 +82,12 @@ class Scheduler {
     bool by_round = false;
     // A pair of vectors of different rounds is left out at both its ends.
     bool same_round_pairs = false;
-    // Vectors of different rounds are averaged in normal operation: pairs complete late and at
-    // uneven times, so their spans are lengthened; see Offering::span_to().
+    // Vectors of different rounds are averaged in normal operation; see span().
     bool mixes_rounds = false;
-    // A peer whose half of a pair waits is answered between rounds; see Training.
+    // A round offers this many vectors to each neighbour. The last one moves the model.
+    std::uint64_t vectors = 1;
+    // Some peers get another vector before the round ends; see answers().
     bool answers = false;
-    // The vector of a round goes to the partner of that round only.
-    bool by_partner = false;
-    // A round offers twice to each neighbour, parts and then means.
-    bool in_slices = false;
   };
 
   virtual ~Scheduler() = default;
@@ -90,6 +100,35 @@ class Scheduler {
   virtual double share(std::size_t degree) const = 0;
   // The peers to which the vector of this round is sent.
   virtual std::vector<NodeId> choose(EdgeViews edges) = 0;
+  // Whether a neighbour whose edge opens after the offer of a round is offered that vector.
+  virtual bool offers_late() const { return true; }
+  // The peers that get another vector now. `may_finish`: the round has waited enough.
+  virtual std::vector<NodeId> answers(EdgeViews, const AnswerState&, bool /*may_finish*/) const {
+    return {};
+  }
+  // Whether the peer's next vector answers one of this node, so that no offer follows it.
+  virtual bool is_answered_by(const PairState&) const { return false; }
+  // Whether a peer is late whose vector a round lacks when it ends.
+  virtual bool marks_late() const { return true; }
+  // The span that this end sends with a vector. `edge`: of the last vector over that edge; `any`:
+  // of the last vector to any peer.
+  virtual double span(const SpanSince& edge, const SpanSince& any) const;
+  // Takes the time at which a vector of a newer round arrived: `rounds` after the peer's previous
+  // one, and, if it is of the round of this node's offer to the peer or a later one, `waited` after
+  // that offer.
+  virtual void measure(Time now, std::uint64_t rounds, std::optional<Duration> waited,
+                       Patience& patience) const;
+  // When the peer's vector may count as lost: how long after the offer.
+  virtual Duration usual(const EdgeView&, const Patience& patience) const {
+    return patience.usual();
+  }
+  // Whether a round waits until the peer is in it, even if none of the peer's vectors is missing:
+  // the message that the peer skips it may be lost.
+  virtual bool waits_for_round(const EdgeView&) const { return rules_.by_round; }
+  // Whether the vector of the round is encoded for the edge.
+  virtual bool offers_over(const EdgeView& edge, std::uint64_t round) const {
+    return !rules_.by_round || !skips_round(edge, round);
+  }
   // Whether this node skips the round on an edge whose vectors are paired.
   virtual bool skips_round(const EdgeView& edge, std::uint64_t round) const = 0;
   // Whether the round lacks a vector of the peer.
@@ -105,13 +144,17 @@ class Scheduler {
   // train towards its own optimum.
   bool is_far_ahead(const CurrentRound& current, EdgeViews edges) const;
   // Whether the peer takes part in this round: it is neither late nor at rest, and its vector has
-  // arrived or is waited for. With answers: no pair waits, or its answer is within the patience.
-  bool hears(Time now, const CurrentRound& current, const EdgeView& edge, bool is_far_ahead) const;
+  // arrived or is waited for.
+  virtual bool hears(Time now, const CurrentRound& current, const EdgeView& edge,
+                     bool is_far_ahead) const;
   // Until when the round waits for a vector of the peer; Time{} if the round does not wait for it.
   Time waits_until(const CurrentRound& current, const EdgeView& edge, bool is_far_ahead) const;
 
  protected:
   explicit Scheduler(Rules rules) : rules_(rules) {}
+  // The part of the previous span that a span is at least. Smaller: a long wait is forgotten
+  // sooner, and in `async` under loss .8 is too small.
+  static constexpr double kFade = 0.95;
 
  private:
   const Rules rules_;

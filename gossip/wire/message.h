@@ -185,7 +185,7 @@ struct VectorTerms {
   // both ends is the smaller of their two shares.
   double share = 0;
   // Sum of the learning rates of the sender's steps since its previous vector on that edge, or
-  // more; see Offering::span_to() and optim::MixTerm.
+  // more; see Scheduler::span() and optim::MixTerm.
   double span = 0;
   std::uint64_t probe = 0;  // in parts of kProbeOne; see MixingMeter
   // With a codec that loses something, by how much the sender shortens the pair's step, in parts of

@@ -145,12 +145,14 @@ void expect_no_resend_when_late(Missing missing) {
 }  // namespace
 
 TEST_CASE("Where rounds mix a span is told twice as long and a longer one before it fades") {
-  const Scheduler::Rules rules{.mixes_rounds = true};
+  Options options;
+  options.schedule = schedule_named("async");
+  const auto scheduler = options.schedule->make(options);
   Offering offering;
   Neighbor neighbor;
   const auto offer_at = [&](double path) {
     offering.path = path;
-    const double span = offering.span_to(neighbor, rules);
+    const double span = offering.vector_for({}, neighbor, *scheduler).span;
     offering.sent(neighbor, span);
     return span;
   };

@@ -1,5 +1,5 @@
 // Exact diffusion where vectors of different rounds are averaged: schedules async and ssp, and a
-// quorum. Pairs come late and at uneven times there; Offering::span_to() is what keeps it stable.
+// quorum. Pairs come late and at uneven times there; Scheduler::span() is what keeps it stable.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -19,8 +19,24 @@ class AllReduce : public WaitingScheduler {
       : WaitingScheduler({.rounds_in_step = kSlicedRoundsInStep,
                           .by_round = true,
                           .same_round_pairs = true,
-                          .in_slices = true},
+                          .vectors = 2,
+                          .answers = true},
                          kAllOfThem, pull_of(options)) {}
+
+  // Everybody whose part was offered gets a mean, or a notice that there is none.
+  std::vector<NodeId> answers(EdgeViews edges, const AnswerState& state,
+                              bool may_finish) const override {
+    std::vector<NodeId> peers;
+    if (!state.is_unanswered || !may_finish) return peers;
+    for (const EdgeView& edge : edges)
+      if (edge.pairs.owes_mean) peers.push_back(edge.peer);
+    return peers;
+  }
+
+  // A mean follows its part at once.
+  Duration usual(const EdgeView& edge, const Patience& patience) const override {
+    return edge.pairs.owes_mean ? Duration{} : patience.usual();
+  }
 
   // After its part this end always sends a mean, or a notice that there is none.
   bool skips_round(const EdgeView& edge, std::uint64_t round) const override {

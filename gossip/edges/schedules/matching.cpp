@@ -15,11 +15,9 @@ constexpr double kThePartner = 1;
 class Matching : public WaitingScheduler {
  public:
   explicit Matching(const Options& options)
-      : WaitingScheduler({.rounds_in_step = kMatchedRoundsInStep,
-                          .by_round = true,
-                          .same_round_pairs = true,
-                          .by_partner = true},
-                         kThePartner, pull_of(options)) {}
+      : WaitingScheduler(
+            {.rounds_in_step = kMatchedRoundsInStep, .by_round = true, .same_round_pairs = true},
+            kThePartner, pull_of(options)) {}
 
   double share(std::size_t) const override { return 0.5; }
 
@@ -27,6 +25,29 @@ class Matching : public WaitingScheduler {
     const auto partner = std::ranges::find_if(edges, &EdgeView::is_partner);
     if (partner == edges.end()) return {};
     return {partner->peer};
+  }
+
+  // A round waits for a partner once both have offered in it.
+  bool offers_late() const override { return false; }
+
+  // A pair's flow applies to all steps until the next pair with any peer.
+  double span(const SpanSince&, const SpanSince& any) const override {
+    return std::max(any.steps, kFade * any.before);
+  }
+
+  // The interval between two vectors of one partner contains rounds with other peers, and their
+  // losses, so the time of an answer says when a vector is lost.
+  void measure(Time now, std::uint64_t rounds, std::optional<Duration> waited,
+               Patience& patience) const override {
+    patience.arrived(now, rounds);
+    if (waited) patience.answered(*waited);
+  }
+  Duration usual(const EdgeView&, const Patience& patience) const override {
+    return patience.answer();
+  }
+  bool waits_for_round(const EdgeView& edge) const override { return edge.is_partner; }
+  bool offers_over(const EdgeView& edge, std::uint64_t round) const override {
+    return edge.is_partner && !skips_round(edge, round);
   }
 
   // If only this end counted the two as partners in an earlier round, its vector of that round

@@ -38,10 +38,30 @@ class Pairwise : public Scheduler {
     return {free[prng_.below(free.size())]};
   }
 
+  // The first whose half of a pair waits: one job offers one vector.
+  std::vector<NodeId> answers(EdgeViews edges, const AnswerState& state, bool) const override {
+    if (state.is_resting) return {};
+    for (const EdgeView& edge : edges)
+      if (edge.pairs.is_asked) return {edge.peer};
+    return {};
+  }
+  bool marks_late() const override { return false; }
+  bool is_answered_by(const PairState& pairs) const override { return pairs.is_waiting; }
+
+  double span(const SpanSince& edge, const SpanSince&) const override {
+    return std::max(edge.steps, kFade * edge.before);
+  }
+
   bool skips_round(const EdgeView&, std::uint64_t) const override { return false; }
 
   bool lacks(const EdgeView& edge, std::uint64_t round) const override {
     return edge.round < round || edge.pairs.has_gap;
+  }
+
+  // Whether no pair waits, or the answer is within the patience.
+  bool hears(Time now, const CurrentRound&, const EdgeView& edge, bool) const override {
+    if (!edge.in || edge.is_late || edge.rests) return false;
+    return !edge.pairs.is_waiting || now < std::max(edge.offered, edge.heard) + edge.patience;
   }
 
   // The next local step may begin when few young proposals wait.
