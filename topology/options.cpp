@@ -11,11 +11,17 @@
 namespace starling::topology {
 namespace {
 
-constexpr std::array<std::string_view, 14> kNames = {
-    "auto",           "ring",        "path",        "star",        "torus",
-    "grid",           "complete",    "hypercube",   "exponential", "random",
-    "random-regular", "erdos-renyi", "small-world", "file"};
-static_assert(kNames.size() == static_cast<std::size_t>(Kind::file) + 1);
+constexpr std::size_t kCount = static_cast<std::size_t>(Kind::file) + 1;
+constexpr std::array<std::string_view, kCount> kNames = [] {
+  std::array<std::string_view, kCount> names;
+  std::string_view left = kKindNames;
+  for (std::string_view& name : names) {
+    name = left.substr(0, left.find(", "));
+    left.remove_prefix(std::min(name.size() + 2, left.size()));
+  }
+  return names;
+}();
+static_assert(kNames.back() == "file");
 
 // The file's edges; its path may differ by node.
 std::string print_edges(const Options& options) {
@@ -34,10 +40,10 @@ const Bindings<Options>& bindings() {
   static const auto kBindings = [] {
     Bindings<Options> all;
     all.bind("topology.kind", &Options::kind, OneOf{kNames}, agreed,
-             "who exchanges with whom: auto, ring, path, star, torus, grid, complete, hypercube, "
-             "exponential, random, random-regular, erdos-renyi, small-world, file. auto is "
-             "complete up to 4 nodes, ring up to 8, random of degree 4 above. Denser graphs agree "
-             "in fewer rounds and send more bytes a round; `starling plan` shows both.")
+             fmt::format("who exchanges with whom: {}. auto is complete up to 4 nodes, ring up to "
+                         "8, random of degree 4 above. Denser graphs agree in fewer rounds and "
+                         "send more bytes a round; `starling plan` shows both.",
+                         kKindNames))
         .bind("topology.degree", &Options::degree, Whole{2, kDegreeLimit}, agreed,
               "neighbours of a node (random, random-regular, small-world); even for random and "
               "small-world. Bytes a round grow in proportion; a smaller degree mixes more slowly.")

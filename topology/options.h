@@ -29,6 +29,11 @@ enum class Kind {
   file
 };
 
+// As users write them, in the order of Kind.
+inline constexpr std::string_view kKindNames =
+    "auto, ring, path, star, torus, grid, complete, hypercube, exponential, random, "
+    "random-regular, erdos-renyi, small-world, file";
+
 inline constexpr int kDegreeLimit = 1024;
 inline constexpr std::size_t kEdgesLimit = 1'000'000;
 

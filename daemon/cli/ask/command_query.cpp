@@ -4,15 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/check.h"
 #include "base/seed_name.h"
+#include "base/text.h"
 #include "daemon/cli/ask/live_query.h"
 #include "daemon/cli/ask/node_access.h"
 #include "daemon/cli/ask/present.h"
@@ -29,23 +28,6 @@ namespace {
 using nlohmann::json;
 
 constexpr timespec kWatchInterval = {.tv_sec = 1, .tv_nsec = 0};
-
-struct Resource {
-  std::string_view command, method, target;
-};
-constexpr std::array<Resource, 13> kResources = {{{"status", "GET", "/v1/status"},
-                                                  {"fleet", "GET", "/v1/fleet"},
-                                                  {"members", "GET", "/v1/members"},
-                                                  {"neighbors", "GET", "/v1/neighbors"},
-                                                  {"topology", "GET", "/v1/topology"},
-                                                  {"convergence", "GET", "/v1/convergence"},
-                                                  {"events", "GET", "/v1/events?follow=0"},
-                                                  {"trace", "GET", "/v1/trace"},
-                                                  {"join", "POST", "/v1/join"},
-                                                  {"leave", "POST", "/v1/leave"},
-                                                  {"stop", "POST", "/v1/stop"},
-                                                  {"pause", "POST", "/v1/pause"},
-                                                  {"resume", "POST", "/v1/resume"}}};
 
 // ---- what is asked
 
@@ -65,18 +47,20 @@ Result<std::string> join_body(const CommandLine& line) {
   return json{{"address", to_string(seed)}}.dump();
 }
 
-Result<Query> read_query(const Resource& resource, const CommandLine& line) {
-  Query query{.command = resource.command,
-              .method = resource.method,
-              .target = std::string(resource.target),
-              .verbatim = line.has("json") || line.has("dot") || resource.command == "trace",
+// The resource of a command has its name.
+Result<Query> read_query(std::string_view method, const CommandLine& line) {
+  Query query{.command = line.command,
+              .method = method,
+              .target = fmt::format("/v1/{}", line.command),
+              .verbatim = line.has("json") || line.has("dot") || line.command == "trace",
               .watch = line.has("watch"),
               .all = line.has("all") || line.has("fleet")};
   if (line.has("json") && (line.has("watch") || line.has("dot")))
     return fail("--json prints one document; expected no --watch or --dot with it");
   TRY(query.access, read_node_access(line));
   if (line.has("dot")) query.target += "?format=dot";
-  if (resource.command == "join") {
+  if (query.command == "events") query.target += "?follow=0";
+  if (query.command == "join") {
     TRY(query.body, join_body(line));
   }
   if (const auto round = line.value("at-round")) {
@@ -198,10 +182,8 @@ Outcome<int> watch(Query& query, Output& output) {
   }
 }
 
-Outcome<int> run_query(const CommandLine& line) {
-  const auto resource = std::ranges::find(kResources, line.command, &Resource::command);
-  ENSURE(resource != kResources.end(), "a command that asks a node");
-  TRY(Query query, read_query(*resource, line));
+Outcome<int> run_query(std::string_view method, const CommandLine& line) {
+  TRY(Query query, read_query(method, line));
   if (query.all) return ask_all(query);
   Output output(query);
   if (query.watch) return watch(query, output);
@@ -232,7 +214,12 @@ constexpr std::string_view kJoinArguments[] = {"HOST:PORT"};
 
 constexpr ProgramCommand asking(ProgramCommand command) {
   command.exits = kAskingExits;
-  command.run = run_query;
+  command.run = [](const CommandLine& line) { return run_query("GET", line); };
+  return command;
+}
+constexpr ProgramCommand telling(ProgramCommand command) {
+  command = asking(command);
+  command.run = [](const CommandLine& line) { return run_query("POST", line); };
   return command;
 }
 
@@ -321,7 +308,7 @@ open beside each other.)",
 
   starling trace > trace.json)"});
 
-constinit const ProgramCommand kJoin = asking(
+constinit const ProgramCommand kJoin = telling(
     {.name = "join",
      .summary = "tell a node to join a cluster",
      .usage = "starling join HOST:PORT [--api URL] [--json]",
@@ -335,7 +322,7 @@ Nobody pauses training for it. See starling members for what came of it.)",
      .arguments = kJoinArguments,
      .arguments_least = 1});
 
-constinit const ProgramCommand kLeave = asking(
+constinit const ProgramCommand kLeave = telling(
     {.name = "leave",
      .summary = "tell a node to take leave and stop",
      .usage = "starling leave [--api URL] [--json]",
@@ -343,7 +330,7 @@ constinit const ProgramCommand kLeave = asking(
 for it, and to stop.)",
      .options = kToldOptions});
 
-constinit const ProgramCommand kStop = asking(
+constinit const ProgramCommand kStop = telling(
     {.name = "stop",
      .summary = "end the run of the fleet, with one model",
      .usage = "starling stop [--fleet] [--at-round N] [--api URL] [--json]",
@@ -354,20 +341,20 @@ than may lie (exchange.liars) wants that: all stop stepping, make their models o
 
   starling stop --fleet --at-round 5000)"});
 
-constinit const ProgramCommand kPause =
-    asking({.name = "pause",
-            .summary = "tell a node to train no further for now",
-            .usage = "starling pause [--all] [--api URL] [--json]",
-            .description = R"(The node ends its round, evaluates its model and begins no other until
+constinit const ProgramCommand kPause = telling(
+    {.name = "pause",
+     .summary = "tell a node to train no further for now",
+     .usage = "starling pause [--all] [--api URL] [--json]",
+     .description = R"(The node ends its round, evaluates its model and begins no other until
 starling resume. It keeps its place and its neighbours, answers newcomers, and nobody's rounds wait
 for it. A pause ends with the process.)",
-            .options = kAllToldOptions,
-            .notes = R"(Example: let the whole fleet rest, and go on
+     .options = kAllToldOptions,
+     .notes = R"(Example: let the whole fleet rest, and go on
 
   starling pause --all
   starling resume --all)"});
 
-constinit const ProgramCommand kResume = asking(
+constinit const ProgramCommand kResume = telling(
     {.name = "resume",
      .summary = "tell a paused node to train on",
      .usage = "starling resume [--all] [--api URL] [--json]",

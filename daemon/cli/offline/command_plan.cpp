@@ -395,9 +395,7 @@ constexpr auto kPlanOptions = join(
     {{"nodes,n", "N", "nodes; they are named node-0, node-1, ..."},
      {"config,c", "FILE",
       "configuration, INI, of which the topology, the codec and the schedule are read"},
-     {"topology.kind", "KIND",
-      "auto, ring, path, star, torus, grid, complete, hypercube, exponential, random, "
-      "random-regular, erdos-renyi, small-world, file"},
+     {"topology.kind", "KIND", topology::kKindNames},
      {"topology.degree", "K", "neighbours of a node, for random, random-regular and small-world"},
      {"topology.probability", "P", "of an edge, for erdos-renyi and small-world"},
      {"topology.seed", "S", "for the kinds that are drawn"},
