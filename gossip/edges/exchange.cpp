@@ -23,6 +23,16 @@ std::string network_reason(const WaitMeter& waits, const std::vector<EdgeStatus>
       100 * share.value(), static_cast<double>(bytes) / 1e6, edge->receive_rate / 1e6, edge->name);
 }
 
+// Records that the peer's message is of a newer round than all before. `offered`: the round of this
+// node's last offer.
+void hear_round(Time now, const LateRules& rules, std::uint64_t offered, Neighbor& neighbor,
+                std::uint64_t round) {
+  std::optional<Duration> waited;
+  if (neighbor.offered_edge != 0 && round >= offered) waited = now - neighbor.offered;
+  rules.measure(now, round - neighbor.round, waited, neighbor.patience);
+  neighbor.hear(now, round);
+}
+
 }  // namespace
 
 Exchange::Exchange(const Options& options, const KeptExchange& before)
@@ -341,11 +351,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
     ++neighbor.status.rejected["repeated"];
   if (!is_new) return;
-  const bool is_offered = neighbor.offered_edge != 0 && message.round >= offering_.vector.round;
-  scheduler_->measure(now, message.round - neighbor.round,
-                      is_offered ? std::optional(now - neighbor.offered) : std::nullopt,
-                      neighbor.patience);
-  neighbor.hear(now, message.round);
+  hear_round(now, *scheduler_, offering_.vector.round, neighbor, message.round);
   neighbor.hear_estimate(
       means_.receive(from.sender, message.round, message.flow, message.estimate));
   if (message.echo == 0) neighbor.newest.receive({message.terms(), std::move(payload)});

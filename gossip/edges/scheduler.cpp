@@ -31,11 +31,6 @@ double Scheduler::span(const SpanSince& edge, const SpanSince&) const {
   return rules_.mixes_rounds ? std::max(kStretch * edge.steps, kFade * edge.before) : edge.steps;
 }
 
-void Scheduler::measure(Time now, std::uint64_t, std::optional<Duration>,
-                        Patience& patience) const {
-  patience.arrived(now);
-}
-
 bool Scheduler::hears(Time now, const CurrentRound& current, const EdgeView& edge,
                       bool is_far_ahead) const {
   if (!edge.in || edge.is_late || edge.rests) return false;

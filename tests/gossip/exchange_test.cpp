@@ -145,9 +145,7 @@ void expect_no_resend_when_late(Missing missing) {
 }  // namespace
 
 TEST_CASE("Where rounds mix a span is told twice as long and a longer one before it fades") {
-  Options options;
-  options.schedule = schedule_named("async");
-  const auto scheduler = options.schedule->make(options);
+  const auto scheduler = schedule_named("async")->make({});
   Offering offering;
   Neighbor neighbor;
   const auto offer_at = [&](double path) {
