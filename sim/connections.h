@@ -1,7 +1,7 @@
 // Connections: which messages reach a node. A node that can be dialled is reached by all. A hidden
 // one is reached over a connection that it has opened, of the plane of the message: it opens one
 // when it sends, and one for vectors when it asks for them. Without one a message to it waits at
-// its sender, as in daemon/process/outgoing.h. Two hidden nodes have no connection.
+// its sender, as in gossip/transport/outgoing.h. Two hidden nodes have no connection.
 //
 // A connection ends with the process at either end. One that a NAT has forgotten, or on whose way
 // nothing passes, swallows what is sent, until an end has had no answer for gossip::kCutPatience:

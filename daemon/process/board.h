@@ -19,7 +19,7 @@
 #include "daemon/process/event_log.h"
 #include "daemon/process/fleet_series.h"
 #include "daemon/process/on_demand.h"
-#include "daemon/process/security_status.h"
+#include "gossip/transport/security_status.h"
 #include "daemon/process/trace_log.h"
 #include "daemon/process/trainer_status.h"
 #include "gossip/io.h"
@@ -44,7 +44,7 @@ struct Snapshot {
   std::optional<TrainerStatus> trainer = {};  // if the user's own trainer has the model
   Descriptors descriptors = {};
   Cores cores = {};
-  SecurityStatus security = {};
+  gossip::SecurityStatus security = {};
 };
 
 // Parameters as they were between two jobs of the trainer.

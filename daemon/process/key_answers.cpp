@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "daemon/process/greeting.h"
+#include "gossip/transport/greeting.h"
 #include "daemon/process/log.h"
 #include "daemon/process/socket_connect.h"
 
@@ -34,7 +34,7 @@ void KeyAnswers::answer() {
                                    reinterpret_cast<sockaddr*>(&from), &size);
     if (got < 0) return;
     const auto bytes = std::span(question).first(static_cast<std::size_t>(got));
-    if (bytes.size() == kKeyQuestionBytes && begins_with(bytes, kKeyQuestionMark))
+    if (bytes.size() == kKeyQuestionBytes && gossip::begins_with(bytes, kKeyQuestionMark))
       ::sendto(socket_.number(), reply_.data(), reply_.size(), 0,
                reinterpret_cast<const sockaddr*>(&from), size);
   }

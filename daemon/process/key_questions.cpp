@@ -7,9 +7,10 @@
 #include <span>
 #include <string>
 
-#include "daemon/process/greeting.h"
+#include "daemon/process/clock.h"
 #include "daemon/process/key_answers.h"
 #include "daemon/process/socket_connect.h"
+#include "gossip/transport/greeting.h"
 
 namespace starling::daemon {
 namespace {
@@ -68,10 +69,11 @@ void KeyQuestions::read(Question& question, const Key& at, Clock::time_point now
   const ssize_t got = ::recv(question.socket.number(), answer.data(), answer.size(), 0);
   if (got <= 0) return;
   const auto bytes = std::span(std::as_const(answer)).first(static_cast<std::size_t>(got));
-  if (!begins_with(bytes, kKeyAnswerMark)) return;
+  if (!gossip::begins_with(bytes, kKeyAnswerMark)) return;
   const auto certificate = gossip::decode_certificate(bytes.subspan(kKeyAnswerMark.size()));
   if (!certificate) return;
-  question.key = guard_.key_at(*certificate, to_string(Endpoint{at.first, at.second}));
+  question.key =
+      guard_.key_at(daemon::now(), *certificate, to_string(Endpoint{at.first, at.second}));
   question.answered = now;
   if (question.key) question.socket = OpenFile();
 }

@@ -8,8 +8,8 @@
 
 #include "base/endpoint.h"
 #include "base/keys.h"
-#include "daemon/process/guard.h"
 #include "daemon/process/open_file.h"
+#include "gossip/transport/guard.h"
 
 namespace starling::daemon {
 
@@ -18,7 +18,7 @@ class KeyQuestions {
   using Clock = std::chrono::steady_clock;
 
   // `guard` judges the certificates; it must outlive this.
-  explicit KeyQuestions(Guard& guard) : guard_(guard) {}
+  explicit KeyQuestions(gossip::Guard& guard) : guard_(guard) {}
 
   // The key of the node that listens at the address; nothing until it has answered. Sends the next
   // question once kAskEvery has passed. REQUIRES an address, not a host name.
@@ -49,7 +49,7 @@ class KeyQuestions {
   static constexpr int kTriesLeast = 3;
   static constexpr std::size_t kLimit = 64;
 
-  Guard& guard_;
+  gossip::Guard& guard_;
   std::map<Key, Question> questions_;
 };
 

@@ -9,8 +9,8 @@
 #include <zmq.hpp>
 
 #include "base/check.h"
-#include "daemon/process/wire.h"
 #include "daemon/process/zap_handler.h"
+#include "daemon/process/zmq_wire.h"
 
 namespace starling::daemon {
 namespace {
@@ -62,7 +62,7 @@ std::optional<bool> opens(const std::string& address,
 
 Result<void> test_locks(const gossip::Credentials& credentials) {
   zmq::context_t context(1);
-  Wire wire(context, &credentials.key);
+  ZmqWire wire(context, &credentials.key);
   const auto bound = wire.bind({"127.0.0.1", 0}, "the self-test");
   if (!bound) return fail("{}", bound.error().text);
   bool is_barred = true;
@@ -88,13 +88,13 @@ Result<void> test_locks(const gossip::Credentials& credentials) {
       {"with another server's key", [&](zmq::socket_t& socket) { dial_with(socket, own, other); }},
       {"whose key is barred", rightly}};
   for (const Try& attempt : tries)
-    if (opens(Wire::url(*bound), attempt.prepare, turn) != false)
+    if (opens(ZmqWire::url(*bound), attempt.prepare, turn) != false)
       return fail(
           "self-test: this machine's ZeroMQ lets connections in {}; this node does not "
           "start, because it could not keep strangers out",
           attempt.name);
   is_barred = false;
-  if (opens(Wire::url(*bound), rightly, turn) != true)
+  if (opens(ZmqWire::url(*bound), rightly, turn) != true)
     return fail(
         "self-test: no encrypted connection opens with this machine's ZeroMQ; expected a "
         "libzmq that was built with libsodium");

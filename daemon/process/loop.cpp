@@ -141,7 +141,7 @@ std::vector<std::string> Loop::own_warnings() const {
   std::vector<std::string> warnings = options_.warnings();
   if (options_.trainer)
     std::ranges::move(new_warnings_of(options_.trainer()), std::back_inserter(warnings));
-  std::ranges::move(transport_.guard().warnings(Guard::Clock::now()), std::back_inserter(warnings));
+  std::ranges::move(transport_.guard().warnings(daemon::now()), std::back_inserter(warnings));
   return warnings;
 }
 

@@ -41,18 +41,19 @@ void Peers::know(const SeedName& seed) {
   if (seed.key) named_keys_[to_string(seed.at)] = *seed.key;
 }
 
-std::optional<Transport::Address> Peers::address_of(const gossip::Contact& contact) {
+std::optional<gossip::Transport::Address> Peers::address_of(const gossip::Contact& contact) {
   const Endpoint& place = contact.control;
-  if (place.port == 0) return Transport::Address{place};  // the node cannot be dialled
+  if (place.port == 0) return gossip::Transport::Address{place};  // the node cannot be dialled
   const auto at = names_.find_or_look_up(place);
   if (!at) return std::nullopt;
-  if (!guard_.key()) return Transport::Address{*at};
+  if (!guard_.key()) return gossip::Transport::Address{*at};
   const auto key = key_of(contact);
-  return key ? std::optional(Transport::Address{*at, curve_key(*key)}) : std::nullopt;
+  return key ? std::optional(gossip::Transport::Address{*at, curve_key(*key)}) : std::nullopt;
 }
 
 // A node found by a seed may announce a host name that this machine cannot resolve.
-std::optional<Transport::Address> Peers::way_to(NodeId node, const gossip::Contact& contact) {
+std::optional<gossip::Transport::Address> Peers::way_to(NodeId node,
+                                                        const gossip::Contact& contact) {
   const auto at = address_of(contact);
   return at || is_numeric(contact.control) ? at : transport_.dialled(node);
 }
@@ -97,7 +98,7 @@ void Peers::act(gossip::Introduce& introduce) {
 
 void Peers::act(gossip::Abandon& abandon) {
   if (const auto at = names_.find_or_look_up(abandon.at))
-    transport_.hang_up(Transport::Address{*at}, Plane::control);
+    transport_.hang_up(gossip::Transport::Address{*at}, Plane::control);
 }
 
 void Peers::act(gossip::ConnectProbe& probe) {

@@ -10,19 +10,19 @@
 #include "base/ids.h"
 #include "base/seed_name.h"
 #include "daemon/process/connect_prober.h"
-#include "daemon/process/guard.h"
 #include "daemon/process/host_names.h"
 #include "daemon/process/key_questions.h"
 #include "daemon/process/trace_log.h"
-#include "daemon/process/transport.h"
 #include "gossip/io.h"
+#include "gossip/transport/guard.h"
+#include "gossip/transport/transport.h"
 
 namespace starling::daemon {
 
 class Peers {
  public:
   // All must outlive this. `trace` gets the times at which vectors are passed to the transport.
-  Peers(Transport& transport, Guard& guard, HostNames& names, TraceLog& trace)
+  Peers(gossip::Transport& transport, gossip::Guard& guard, HostNames& names, TraceLog& trace)
       : transport_(transport), guard_(guard), names_(names), trace_(trace), questions_(guard) {}
 
   // Sets the key of the member at an address that a person has configured.
@@ -45,13 +45,13 @@ class Peers {
  private:
   const gossip::Contact* find(NodeId node) const;
   // Where to dial; nothing while the host name has no address or the node's key is unknown.
-  std::optional<Transport::Address> address_of(const gossip::Contact& contact);
+  std::optional<gossip::Transport::Address> address_of(const gossip::Contact& contact);
   // The same; if the host name has no address, where the node was dialled.
-  std::optional<Transport::Address> way_to(NodeId node, const gossip::Contact& contact);
+  std::optional<gossip::Transport::Address> way_to(NodeId node, const gossip::Contact& contact);
   std::optional<PublicKey> key_of(const gossip::Contact& contact);
 
-  Transport& transport_;
-  Guard& guard_;
+  gossip::Transport& transport_;
+  gossip::Guard& guard_;
   HostNames& names_;
   TraceLog& trace_;
   gossip::Cutter cutter_;

@@ -24,13 +24,15 @@
 #include "base/ids.h"
 #include "base/payload.h"
 #include "base/time.h"
+#include "daemon/process/clock.h"
 #include "daemon/process/descriptors.h"
-#include "daemon/process/guard.h"
 #include "daemon/process/key_answers.h"
-#include "daemon/process/peer_queues.h"
-#include "daemon/process/transport.h"
 #include "daemon/process/zap_handler.h"
+#include "daemon/process/zmq_wire.h"
 #include "gossip/io.h"
+#include "gossip/transport/guard.h"
+#include "gossip/transport/peer_queues.h"
+#include "gossip/transport/transport.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/transfer.h"
 
@@ -40,7 +42,7 @@ namespace starling::daemon {
 // too many parts.
 using FrameHandler = std::function<void(gossip::Received)>;
 
-class ZmqTransport : public Transport {
+class ZmqTransport : public gossip::Transport {
  public:
   struct Options {
     NodeId self;      // the id in its greetings
@@ -55,16 +57,20 @@ class ZmqTransport : public Transport {
   // The address at which it listens.
   const Endpoint& endpoint() const { return at_; }
 
-  void reach(NodeId node, const std::optional<Address>& at) override { queues_.reach(node, at); }
+  void reach(NodeId node, const std::optional<Address>& at) override {
+    queues_.reach(now(), node, at);
+  }
   std::optional<Address> dialled(NodeId node) override { return queues_.dialled(node); }
-  void open(NodeId node, gossip::Plane plane) override { queues_.open(node, plane); }
+  void open(NodeId node, gossip::Plane plane) override { queues_.open(now(), node, plane); }
   void send(const Target& to, gossip::Plane plane, gossip::Frames frames) override {
-    queues_.send(to, plane, std::move(frames));
+    queues_.send(now(), to, plane, std::move(frames));
   }
   bool answer(NodeId to, gossip::Frames frames) override {
     return queues_.answer(to, std::move(frames));
   }
-  void hang_up(const Target& from, gossip::Plane plane) override { queues_.hang_up(from, plane); }
+  void hang_up(const Target& from, gossip::Plane plane) override {
+    queues_.hang_up(now(), from, plane);
+  }
 
   // Waits until something arrives, can be sent, or a descriptor of `wakes` is readable, at most for
   // `timeout`; then hands over at most kBatch messages per socket and sends what it can.
@@ -78,7 +84,7 @@ class ZmqTransport : public Transport {
   // The connections in use, of both planes.
   std::size_t connections() const { return queues_.in_use(); }
 
-  Guard& guard() { return guard_; }
+  gossip::Guard& guard() { return guard_; }
 
   // Name and value of every option that the rules fix, read back from live sockets, for the test of
   // the rules.
@@ -93,15 +99,16 @@ class ZmqTransport : public Transport {
   void take(const FrameHandler& handler);
   std::chrono::milliseconds patience();
 
-  Guard guard_;
+  gossip::Guard guard_;
   zmq::context_t context_{1};
   std::unique_ptr<ZapHandler> zap_;  // null: without keys
-  Wire wire_;
-  PeerQueues queues_;
+  ZmqWire wire_;
+  gossip::PeerQueues queues_;
   std::optional<KeyAnswers> answers_;  // none without keys
   Endpoint at_;
   bool is_readable_ = false;  // as patience() found
-  std::chrono::steady_clock::time_point next_watch_{};
+  Time next_watch_{};
+  std::size_t closed_ = 0;  // connections, since memory was given back last
 };
 
 }  // namespace starling::daemon

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/utc.h"
+#include "daemon/process/clock.h"
 #include "daemon/process/version.h"
 #include "gossip/report/sentence.h"
 #include "topology/plan.h"
@@ -273,14 +274,14 @@ json fleet_point_json(const FleetPoint& point) {
 
 }  // namespace
 
-json security_json(const SecurityStatus& security) {
+json security_json(const gossip::SecurityStatus& security) {
   json object = {{"encrypted", security.certificate.has_value()},
                  {"revocations", security.revocations},
                  {"refused", security.refused},
                  {"refused_peers", json::array()}};
   if (security.certificate) object["certificate"] = certificate_json(*security.certificate);
-  const auto now = std::chrono::steady_clock::now();
-  for (const RefusedPeer& peer : security.peers)
+  const Time now = daemon::now();
+  for (const gossip::RefusedPeer& peer : security.peers)
     object["refused_peers"].push_back({{"peer", peer.who},
                                        {"reason", peer.reason},
                                        {"words", peer.words},

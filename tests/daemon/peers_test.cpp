@@ -12,7 +12,7 @@
 #include "tests/gossip/samples.h"
 
 using namespace starling;
-using daemon::Transport;
+using gossip::Transport;
 using gossip::Plane;
 
 namespace {
@@ -59,7 +59,7 @@ struct Party {
 
   inline static const NodeId kPeer = node_id("node-1");
   NotedTransport transport;
-  daemon::Guard guard{NodeId{2}, nullptr};
+  gossip::Guard guard{NodeId{2}, nullptr, {}};
   daemon::HostNames names{
       [](const SeedName&) -> Result<std::vector<Endpoint>> { return fail("unknown"); },
       {.refresh = std::chrono::hours(1), .retry = std::chrono::hours(1)}};

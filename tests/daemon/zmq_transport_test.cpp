@@ -13,16 +13,16 @@
 
 #include "base/prng.h"
 #include "base/utc.h"
-#include "daemon/process/connections.h"
+#include "gossip/transport/connections.h"
 #include "daemon/process/descriptors.h"
-#include "daemon/process/greeting.h"
+#include "gossip/transport/greeting.h"
 #include "tests/daemon/raw_client.h"
 #include "tests/gossip/certificates.h"
 #include "tests/gossip/samples.h"
 
 using namespace starling;
 using namespace starling::test;
-using daemon::Transport;
+using gossip::Transport;
 using daemon::ZmqTransport;
 using gossip::Plane;
 
@@ -157,7 +157,7 @@ TEST_CASE("A message that does not end is cut off and others still arrive") {
 
 TEST_CASE("Connections that send much and finish their messages are kept") {
   Two two;
-  const gossip::Message sent = message(2 * daemon::Connections::kHeldBytesLimit + 5);
+  const gossip::Message sent = message(2 * gossip::Connections::kHeldBytesLimit + 5);
   gossip::Cutter cutter;
   std::size_t bytes = 0, refused = 0;
   two.at_b = [&](const gossip::Received& frame) {
@@ -191,18 +191,18 @@ TEST_CASE("Every socket keeps the rules") {
 }
 
 TEST_CASE("A greeting names a plane and a node or is none") {
-  const std::string text = daemon::greeting_of(NodeId{513}, Plane::bulk, "abc");
+  const std::string text = gossip::greeting_of(NodeId{513}, Plane::bulk, "abc");
   const auto bytes = std::as_bytes(std::span(text));
-  const auto greeting = daemon::read_greeting(bytes);
+  const auto greeting = gossip::read_greeting(bytes);
   REQUIRE(greeting.has_value());
   CHECK(greeting->node == NodeId{513});
   CHECK(greeting->plane == Plane::bulk);
   CHECK(greeting->certificate.size() == 3);
   for (std::size_t size = 0; size < text.size() - 3; ++size)
-    CHECK_FALSE(daemon::read_greeting(bytes.first(size)).has_value());
+    CHECK_FALSE(gossip::read_greeting(bytes.first(size)).has_value());
   std::string other = text;
-  other[daemon::kGreetingMark.size()] = 2;
-  CHECK_FALSE(daemon::read_greeting(std::as_bytes(std::span(other))).has_value());
+  other[gossip::kGreetingMark.size()] = 2;
+  CHECK_FALSE(gossip::read_greeting(std::as_bytes(std::span(other))).has_value());
 }
 
 TEST_CASE("One connection a plane carries messages both ways") {

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "base/content_hash.h"
-#include "daemon/process/greeting.h"
+#include "gossip/transport/greeting.h"
 #include "gossip/node/gate.h"
 #include "gossip/trust/certificate.h"
 #include "gossip/wire/transfer.h"
@@ -222,12 +222,12 @@ std::vector<std::string> gate_seeds() {
 // ---------------------------------------------------------------- greetings
 
 void run_greeting(Bytes input) {
-  const auto greeting = daemon::read_greeting(input);
-  const auto refusal = daemon::read_refusal(input);
+  const auto greeting = gossip::read_greeting(input);
+  const auto refusal = gossip::read_refusal(input);
   ENSURE(!greeting || !refusal, "a greeting is no refusal");
   ENSURE(!greeting || !decode_header(input), "a greeting is no message");
   if (!greeting) return;
-  ENSURE(daemon::greeting_of(greeting->node, greeting->plane, text_of(greeting->certificate)) ==
+  ENSURE(gossip::greeting_of(greeting->node, greeting->plane, text_of(greeting->certificate)) ==
              text_of(input),
          "a greeting is what is written for its parts");
   if (const auto certificate = decode_certificate(greeting->certificate))
@@ -235,9 +235,9 @@ void run_greeting(Bytes input) {
 }
 
 std::vector<std::string> greeting_seeds() {
-  return {daemon::greeting_of(node_id("node-1"), Plane::control, ""),
-          daemon::greeting_of(node_id("node-2"), Plane::bulk, std::string(200, '\1')),
-          daemon::refusal_of("expired")};
+  return {gossip::greeting_of(node_id("node-1"), Plane::control, ""),
+          gossip::greeting_of(node_id("node-2"), Plane::bulk, std::string(200, '\1')),
+          gossip::refusal_of("expired")};
 }
 
 }  // namespace

@@ -29,11 +29,12 @@ gossip/trust: base gossip/wire
 gossip: base topology optim/job gossip/wire gossip/trust
 gossip/members: base gossip gossip/wire gossip/trust
 gossip/edges: base topology gossip gossip/wire gossip/members
+gossip/transport: base gossip gossip/wire gossip/trust
 gossip/node: base topology gossip gossip/*
 gossip/report: base gossip
 sim: base topology optim/codec optim/options optim/trainer gossip gossip/*
 daemon/process: base optim/local optim/trainer models models/* gossip gossip/wire gossip/trust \
-  gossip/node
+  gossip/transport gossip/node
 daemon/setup: base topology optim/options models models/data gossip gossip/wire gossip/trust \
   daemon/process
 daemon/attach: base optim/* daemon/process daemon/setup
@@ -70,7 +71,7 @@ heavy=(
   'sodium'                '^base/(secret|keys|key_stream|masks|base64url)\.cpp$'
   'boost/program_options' '^base/(ini|command_line)\.cpp$'
   'spdlog'                '^daemon/process/log\.cpp$'
-  'zmq'                   '^daemon/process/(zmq_transport|wire|zap_handler|lock_test)\.(cpp|h)$'
+  'zmq'                   '^daemon/process/(zmq_transport|zmq_wire|zap_handler|lock_test)\.(cpp|h)$'
   'boost/crc'             '^daemon/cli/ask/event_file\.cpp$'
   'boost/(beast|asio)'    '^daemon/rest/http([a-z_]*\.cpp|_reading\.h)$'
   'prometheus/'           '^daemon/rest/metrics_text\.cpp$'

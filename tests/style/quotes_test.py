@@ -7,7 +7,7 @@
   varies. What the program puts together from several texts is put together at a colon, a semicolon or
   a quote: every piece between these and … is in a text of the source.
 - docs/wire.md: its tables of fields are the lists of gossip/wire/fields.h, its table of messages is that of
-  gossip/wire/message.h, and its table of options of a socket is that of daemon/process/wire.cpp.
+  gossip/wire/message.h, and its table of options of a socket is that of daemon/process/zmq_wire.cpp.
 - docs/protocol.md: a block ```transcript NAME has lines of tests/gossip/transcripts/NAME.txt, in order;
   a line of ... stands for lines left out. Every transcript is named.
 - docs/architecture.md: what its table of missing features names is missing.
@@ -89,7 +89,7 @@ RULE_ROW = re.compile(r"^\| `([a-z_0-9]+)` \| (\d+|–) \| (\d+|–) \|", re.M)
 
 
 def number(text):
-    """Of a number, a shift or a named constant in daemon/process/wire.cpp; -1 is –."""
+    """Of a number, a shift or a named constant in daemon/process/zmq_wire.cpp; -1 is –."""
     left, _, shift = text.replace("'", "").replace("kControlPatience_ms", "6000").partition(" << ")
     return "–" if left == "-1" else str(int(left) << int(shift or 0))
 
@@ -100,10 +100,10 @@ def kinds_and_options():
     table = set(KIND_ROW.findall(page("wire.md")))
     for row in sorted(code ^ table):
         yield f"docs/wire.md: {row} is not both in the table of messages and in gossip/wire/message.h"
-    source = (ROOT / "daemon/process/wire.cpp").read_text()
+    source = (ROOT / "daemon/process/zmq_wire.cpp").read_text()
     options = {(name, number(control), number(bulk)) for name, control, bulk in RULE.findall(source)}
     for row in sorted(options ^ set(RULE_ROW.findall(page("wire.md")))):
-        yield f"docs/wire.md: {row} is not both in the table of options and in daemon/process/wire.cpp"
+        yield f"docs/wire.md: {row} is not both in the table of options and in daemon/process/zmq_wire.cpp"
     if len(code) < 15 or len(options) < 10 or "kControlPatience_ms = 6000;" not in source:
         yield f"only {len(code)} kinds of messages and {len(options)} options of sockets were found"
 
@@ -111,7 +111,7 @@ def kinds_and_options():
 # ---------------------------------------------------------------- what is not there yet
 
 # The first words of a row, and a file and a pattern that it does not have while the feature is missing.
-MISSING = {"a second transport": ("daemon", r"class (?!ZmqTransport)\w+ (final )?: public Transport\b"),
+MISSING = {"a second transport": ("daemon", r"class (?!ZmqTransport)\w+ (final )?: public (gossip::)?Transport\b"),
            "a live key": ("base/settings.h", r"\bis_live\b"),
            "groups of nodes": ("topology/build.h", r"struct Site \{[^}]*\bgroup")}
 

@@ -230,9 +230,9 @@ TEST_CASE("Garbage on every port is refused and counted while training goes on")
       const std::string bytes = garbage(1 + prng.below(2000));
       const Payload body =
           prng.chance(0.5) ? Payload::copy_of(std::as_bytes(std::span(bytes))) : Payload();
-      (*attacker)->send(daemon::Transport::Address{node.control()}, gossip::Plane::control,
+      (*attacker)->send(gossip::Transport::Address{node.control()}, gossip::Plane::control,
                         gossip::Frames(gossip::Frame{garbage(100), body}));
-      (*attacker)->send(daemon::Transport::Address{node.control()}, gossip::Plane::bulk,
+      (*attacker)->send(gossip::Transport::Address{node.control()}, gossip::Plane::bulk,
                         gossip::Frames(gossip::Frame{garbage(100), body}));
       (*attacker)->poll(std::chrono::milliseconds(1), {}, nobody);
     }

@@ -8,7 +8,7 @@
 #include <thread>
 #include <zmq.hpp>
 
-#include "daemon/process/greeting.h"
+#include "gossip/transport/greeting.h"
 #include "gossip/trust/notary.h"
 #include "gossip/wire/transfer.h"
 #include "tests/gossip/certificates.h"
@@ -58,7 +58,7 @@ class Dealer {
     socket_.set(zmq::sockopt::routing_id, routing_id);
     socket_.set(zmq::sockopt::linger, 0);
     socket_.connect("tcp://" + to_string(at));
-    say(daemon::greeting_of(node_id(name), gossip::Plane::control, encode(valid(name, key_))));
+    say(gossip::greeting_of(node_id(name), gossip::Plane::control, encode(valid(name, key_))));
   }
   void join() {
     gossip::Member self;

@@ -95,7 +95,7 @@ class Stranger {
   }
   // Why the other end has refused it.
   std::map<std::string, std::uint64_t> own_counts() { return transport_->guard().status().refused; }
-  std::vector<daemon::RefusedPeer> own_peers() { return transport_->guard().status().peers; }
+  std::vector<gossip::RefusedPeer> own_peers() { return transport_->guard().status().peers; }
   void turn() {
     transport_->poll(std::chrono::milliseconds(20), {}, [](const gossip::Received&) {});
   }
@@ -109,7 +109,7 @@ class Stranger {
     self.version = 1;
     const gossip::Message message{
         {stable_hash("starling"), id_, self.incarnation, ++sequence_}, gossip::Join{self}, {}};
-    transport_->send(daemon::Transport::Address{at, curve_key(test_key(91).public_key())},
+    transport_->send(gossip::Transport::Address{at, curve_key(test_key(91).public_key())},
                      gossip::Plane::control, cutter_.cut(message));
   }
 
@@ -207,7 +207,7 @@ TEST_CASE("Each stranger is refused by a node that trains, counted and explained
       return stranger.own_counts().contains("refused-there");
     }));
   }
-  for (const auto& [reason, words] : daemon::Guard::reasons()) CHECK(walked.contains(reason));
+  for (const auto& [reason, words] : gossip::Guard::reasons()) CHECK(walked.contains(reason));
   CHECK(node.members("alive") == 1);
   const std::uint64_t round = node.round();
   CHECK(eventually([&] { return node.round() > round + 5; }));

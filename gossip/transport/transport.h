@@ -11,7 +11,7 @@
 #include "gossip/wire/message.h"
 #include "gossip/wire/transfer.h"
 
-namespace starling::daemon {
+namespace starling::gossip {
 
 class Transport {
  public:
@@ -32,14 +32,14 @@ class Transport {
   // there is none, or the other end dialled it.
   virtual std::optional<Address> dialled(NodeId node) = 0;
   // Begins to connect to a node set by reach(), if there is no connection.
-  virtual void open(NodeId node, gossip::Plane plane) = 0;
+  virtual void open(NodeId node, Plane plane) = 0;
   // Queues the frames of one message, and dials if that is needed and possible.
-  virtual void send(const Target& to, gossip::Plane plane, gossip::Frames frames) = 0;
+  virtual void send(const Target& to, Plane plane, Frames frames) = 0;
   // Sends a control message of one frame over the newest connection with a node of that id, which
   // may be unknown to this node, or another node of the same name. Returns whether there is one.
-  virtual bool answer(NodeId to, gossip::Frames frames) = 0;
+  virtual bool answer(NodeId to, Frames frames) = 0;
   // Closes the connection that was dialled, once what was sent has left.
-  virtual void hang_up(const Target& from, gossip::Plane plane) = 0;
+  virtual void hang_up(const Target& from, Plane plane) = 0;
 };
 
-}  // namespace starling::daemon
+}  // namespace starling::gossip

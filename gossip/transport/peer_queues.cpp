@@ -1,12 +1,12 @@
-#include "daemon/process/peer_queues.h"
+#include "gossip/transport/peer_queues.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "daemon/process/greeting.h"
+#include "gossip/transport/greeting.h"
 
-namespace starling::daemon {
+namespace starling::gossip {
 namespace {
 
 bool can_dial(const PeerQueues::Address& to, const Guard& guard) {
@@ -32,8 +32,8 @@ bool PeerQueues::is_reached(const Key& key) const {
   return node && reached_.contains(*node);
 }
 
-void PeerQueues::reach(NodeId node, const std::optional<Address>& at) {
-  if (!at) return forget(node);
+void PeerQueues::reach(Time now, NodeId node, const std::optional<Address>& at) {
+  if (!at) return forget(now, node);
   reached_[node] = *at;
   for (const Plane plane : kPlanes)
     if (const auto found = queues_.find({plane, node}); found != queues_.end())
@@ -56,18 +56,18 @@ std::optional<PeerQueues::Address> PeerQueues::dialled(NodeId node) {
   return Address{connection.at, connection.key};
 }
 
-void PeerQueues::open(NodeId node, Plane plane) {
+void PeerQueues::open(Time now, NodeId node, Plane plane) {
   const Key key{plane, node};
   if (!is_reached(key)) return;
   PeerQueue& queue = queue_of(key);
   if (!queue.via) queue.via = connections_.with(node, plane);
-  if (!queue.via) dial(key, queue, Clock::now());
+  if (!queue.via) dial(key, queue, now);
 }
 
-void PeerQueues::forget(NodeId node) {
+void PeerQueues::forget(Time now, NodeId node) {
   reached_.erase(node);
   for (const Plane plane : kPlanes) {
-    hang_up(Key{plane, node});
+    hang_up(now, Key{plane, node});
     const auto found = queues_.find({plane, node});
     if (found == queues_.end()) continue;
     if (found->second.via)
@@ -77,7 +77,7 @@ void PeerQueues::forget(NodeId node) {
   }
 }
 
-void PeerQueues::send(const Target& to, Plane plane, gossip::Frames frames) {
+void PeerQueues::send(Time now, const Target& to, Plane plane, Frames frames) {
   const Key key = key_of(to, plane);
   const auto* address = std::get_if<Address>(&to);
   const bool is_known = address ? address->at.port != 0 : is_reached(key) || queues_.contains(key);
@@ -86,18 +86,18 @@ void PeerQueues::send(const Target& to, Plane plane, gossip::Frames frames) {
   if (address) queue.to = *address;
   dropped_ += queue.waiting.push(std::move(frames));
   busy_.insert(key);
-  attend(key, Clock::now());
+  attend(key, now);
 }
 
-std::size_t PeerQueues::look(Clock::time_point now) {
-  const std::size_t full = connections_.look(now, closed());
+Connections::Looked PeerQueues::look(Time now) {
+  Connections::Looked looked = connections_.look(now, closed());
   for (const NodeId peer : connections_.take_cut()) renew_bulk(peer, now);
   for (auto& [key, queue] : queues_)
     if (queue.via && queue.next) change(queue, *queue.next, now);
-  return full;
+  return looked;
 }
 
-void PeerQueues::renew_bulk(NodeId peer, Clock::time_point now) {
+void PeerQueues::renew_bulk(NodeId peer, Time now) {
   const auto found = queues_.find({Plane::bulk, peer});
   if (found == queues_.end() || !is_reached(found->first)) return;
   const std::optional<Route> via = found->second.via;
@@ -106,7 +106,7 @@ void PeerQueues::renew_bulk(NodeId peer, Clock::time_point now) {
   if (!found->second.via) dial(found->first, found->second, now);
 }
 
-bool PeerQueues::answer(NodeId to, gossip::Frames frames) {
+bool PeerQueues::answer(NodeId to, Frames frames) {
   const auto route = connections_.with(to, Plane::control);
   if (!route) return false;
   bool sent_header = false;
@@ -114,19 +114,19 @@ bool PeerQueues::answer(NodeId to, gossip::Frames frames) {
   return true;
 }
 
-void PeerQueues::hang_up(const Target& from, Plane plane) {
+void PeerQueues::hang_up(Time now, const Target& from, Plane plane) {
   const Key key = key_of(from, plane);
   const auto* address = std::get_if<Address>(&from);
-  if (!address) return hang_up(key);
+  if (!address) return hang_up(now, key);
   busy_.erase(key);
   queues_.erase(key);
   const auto route = connections_.dialled_to(address->at, plane);
   const bool is_used = std::ranges::any_of(
       queues_, [&](const auto& item) { return route && item.second.via == *route; });
-  if (route && !is_used) connections_.close_soon(*route, Clock::now());
+  if (route && !is_used) connections_.close_soon(*route, now);
 }
 
-void PeerQueues::hang_up(const Key& node) {
+void PeerQueues::hang_up(Time now, const Key& node) {
   const auto found = queues_.find(node);
   if (found == queues_.end()) return;
   PeerQueue& queue = found->second;
@@ -134,20 +134,20 @@ void PeerQueues::hang_up(const Key& node) {
   busy_.erase(node);
   queue.next.reset();
   if (queue.via && queue.via->is_dialled())
-    connections_.close_soon(*std::exchange(queue.via, std::nullopt), Clock::now());
+    connections_.close_soon(*std::exchange(queue.via, std::nullopt), now);
 }
 
 // ---------------------------------------------------------------- connections
 
-void PeerQueues::follow(Clock::time_point now) {
+void PeerQueues::follow(Time now) {
   connections_.follow(now, closed());
   for (const Key& key : std::vector<Key>(busy_.begin(), busy_.end())) attend(key, now);
 }
 
-const Connection* PeerQueues::hear(const Wire::Arrived& arrived, Clock::time_point now) {
+const Connection* PeerQueues::hear(const Wire::Arrived& arrived, Time now) {
   Connection* connection = connections_.find(arrived.route);
   if (connection && connection->peer) {
-    connections_.heard(*connection, arrived);
+    connections_.heard(now, *connection, arrived);
     return connection;
   }
   meet(arrived, now);
@@ -155,7 +155,7 @@ const Connection* PeerQueues::hear(const Wire::Arrived& arrived, Clock::time_poi
 }
 
 // Takes the first frame of a connection. A dialled one may have been closed meanwhile.
-void PeerQueues::meet(const Wire::Arrived& arrived, Clock::time_point now) {
+void PeerQueues::meet(const Wire::Arrived& arrived, Time now) {
   const Route& route = arrived.route;
   Connection* connection = connections_.find(route);
   const bool is_refused = connection && connection->closes_at;
@@ -163,25 +163,25 @@ void PeerQueues::meet(const Wire::Arrived& arrived, Clock::time_point now) {
   const auto greeting = read_greeting(arrived.header);
   if (!greeting) {
     if (const auto reason = read_refusal(arrived.header))
-      guard_.note_refused_there(*reason, connections_.who(arrived));
+      guard_.note_refused_there(now, *reason, connections_.who(arrived));
     else
-      guard_.note("no-greeting", connections_.who(arrived));
+      guard_.note(now, "no-greeting", connections_.who(arrived));
     if (!connection) return connections_.refuse(arrived.descriptor);
     return connections_.close(route, closed());
   }
   if (connection)
-    connections_.heard(*connection, arrived);
+    connections_.heard(now, *connection, arrived);
   else
     connection = &connections_.meet(arrived, greeting->plane, now);
-  if (!admit(*greeting, arrived, *connection)) return connections_.close_soon(route, now);
+  if (!admit(now, *greeting, arrived, *connection)) return connections_.close_soon(route, now);
   connection->peer = greeting->node;
   greeted(route, *connection, now);
 }
 
 // Sends the reason of a refusal, so that the other end can report it.
-bool PeerQueues::admit(const Greeting& greeting, const Wire::Arrived& arrived,
+bool PeerQueues::admit(Time now, const Greeting& greeting, const Wire::Arrived& arrived,
                        Connection& connection) {
-  auto admitted = guard_.admit(greeting, connection.key, connections_.who(arrived));
+  auto admitted = guard_.admit(now, greeting, connection.key, connections_.who(arrived));
   if (admitted)
     connection.certificate = *std::move(admitted);
   else
@@ -194,7 +194,7 @@ void PeerQueues::say(const Route& route, const std::string& header) {
   wire_.send(route, {header, {}}, sent_header);
 }
 
-void PeerQueues::greeted(const Route& route, Connection& connection, Clock::time_point now) {
+void PeerQueues::greeted(const Route& route, Connection& connection, Time now) {
   const NodeId peer = *connection.peer;
   if (!route.is_dialled()) say(route, guard_.greeting(connection.plane));
   for (auto& [key, queue] : queues_)
@@ -221,12 +221,12 @@ bool PeerQueues::is_better(const Route& route, const Route& than, NodeId peer) c
 // A message that has begun stays on its connection, unless that is lost, and so do those after it
 // until all are acknowledged: over the other connection one could overtake a large vector, which
 // would then count as lost. The end that dialled closes the old connection.
-void PeerQueues::change(PeerQueue& queue, const Route& to, Clock::time_point now) {
+void PeerQueues::change(PeerQueue& queue, const Route& to, Time now) {
   queue.next = to;
   const Connection* connection = connections_.find(*queue.via);
   if (connections_.is_silent(*queue.via))
     dropped_ += queue.waiting.give_up_begun();
-  else if (queue.waiting.is_within() || (connection && is_sending(*connection)))
+  else if (queue.waiting.is_within() || (connection && connections_.is_sending(*connection)))
     return;
   const Route before = *std::exchange(queue.via, std::exchange(queue.next, std::nullopt));
   if (before.is_dialled()) connections_.close_soon(before, now);
@@ -256,7 +256,7 @@ Connections::Closed PeerQueues::closed() {
 
 // ---------------------------------------------------------------- sending
 
-void PeerQueues::attend(const Key& key, Clock::time_point now) {
+void PeerQueues::attend(const Key& key, Time now) {
   const auto found = queues_.find(key);
   if (found == queues_.end()) return void(busy_.erase(key));
   PeerQueue& queue = found->second;
@@ -279,7 +279,7 @@ std::optional<PeerQueues::Route> PeerQueues::route_of(const Key& key, const Peer
   return connection && connection->peer ? dialled : std::nullopt;
 }
 
-void PeerQueues::dial(const Key& key, PeerQueue& queue, Clock::time_point now) {
+void PeerQueues::dial(const Key& key, PeerQueue& queue, Time now) {
   if (!can_dial(queue.to, guard_) || now < queue.next_dial ||
       connections_.dialled_to(queue.to.at, key.plane) ||
       !connections_.is_read(queue.to.at, key.plane))
@@ -290,30 +290,29 @@ void PeerQueues::dial(const Key& key, PeerQueue& queue, Clock::time_point now) {
   if (route) say(*route, guard_.greeting(key.plane));
 }
 
-void PeerQueues::drain(PeerQueue& queue, Clock::time_point now) {
+void PeerQueues::drain(PeerQueue& queue, Time now) {
   while (queue.via && !queue.waiting.empty()) {
     if (queue.next) change(queue, *queue.next, now);
     const Route route = *queue.via;
     bool is_gone = false;
-    const bool is_whole =
-        queue.waiting.send_front([&](const gossip::Frame& frame, bool& sent_header) {
-          const Wire::Sent sent = wire_.send(route, frame, sent_header);
-          is_gone = sent == Wire::Sent::gone;
-          return sent == Wire::Sent::whole;
-        });
+    const bool is_whole = queue.waiting.send_front([&](const Frame& frame, bool& sent_header) {
+      const Wire::Sent sent = wire_.send(route, frame, sent_header);
+      is_gone = sent == Wire::Sent::gone;
+      return sent == Wire::Sent::whole;
+    });
     if (Connection* connection = connections_.find(route)) connections_.used(*connection);
     if (is_gone) {
       queue.via.reset();
       dropped_ += queue.waiting.give_up_begun();
-      connections_.lost(route);
+      connections_.lost(now, route);
       return;
     }
     if (!is_whole) return;
   }
 }
 
-PeerQueues::Clock::time_point PeerQueues::deadline(Clock::time_point now) const {
-  auto next = Clock::time_point::max();
+Time PeerQueues::deadline(Time now) const {
+  Time next = kNever;
   for (const Key& key : busy_) {
     const PeerQueue& queue = queues_.at(key);
     if (queue.via)
@@ -329,4 +328,4 @@ std::size_t PeerQueues::in_use() const {
       std::ranges::count_if(queues_, [](const auto& item) { return item.second.via.has_value(); }));
 }
 
-}  // namespace starling::daemon
+}  // namespace starling::gossip

@@ -1,4 +1,4 @@
-#include "daemon/process/wire.h"
+#include "daemon/process/zmq_wire.h"
 
 #include <fmt/format.h>
 #include <linux/tcp.h>
@@ -15,6 +15,7 @@
 #include "daemon/process/congestion.h"
 #include "daemon/process/own_addresses.h"
 #include "daemon/process/zap_handler.h"
+#include "gossip/transport/greeting.h"
 
 namespace starling::daemon {
 namespace {
@@ -68,11 +69,11 @@ std::int64_t bytes_on_wire(const zmq::message_t& part) {
   return size + (size > kShortPart ? kLongHead : kShortHead);
 }
 
-int value_of(const SocketRule& rule, Wire::Socket socket) {
-  return socket == Wire::Socket::dials_control ? rule.control : rule.bulk;
+int value_of(const SocketRule& rule, ZmqWire::Socket socket) {
+  return socket == ZmqWire::Socket::dials_control ? rule.control : rule.bulk;
 }
 
-void set_rules(zmq::socket_t& socket, Wire::Socket what) {
+void set_rules(zmq::socket_t& socket, ZmqWire::Socket what) {
   socket.set(zmq::sockopt::maxmsgsize, kMessageBytesLimit);
   // Sending to a full or missing connection is an error; otherwise the frame would vanish.
   socket.set(zmq::sockopt::router_mandatory, 1);
@@ -138,35 +139,53 @@ std::string bind_problem(int error) {
   return what + "; expected a free port, or 0 for any";
 }
 
+// The address of the other end of an open connection.
+std::string address_of(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+  const void* where =
+      address.ss_family == AF_INET6
+          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr)
+          : &reinterpret_cast<const sockaddr_in*>(&address)->sin_addr;
+  return numeric_text(where, address.ss_family);
+}
+
+// The key that the sender of the frame has proved.
+std::optional<CurveKey> proven_by(zmq::message_t& header) {
+  const char* text = zmq_msg_gets(header.handle(), kZapKeyProperty);
+  return text ? read_zap_key(text) : std::nullopt;
+}
+
 int descriptor_of(const zmq::socket_t& socket) {
   return socket.get(zmq::sockopt::fd);
 }
 
 }  // namespace
 
-std::string Wire::url(const Endpoint& endpoint) {
+std::string ZmqWire::url(const Endpoint& endpoint) {
   return fmt::format(
       "tcp://{}:{}",
       endpoint.host.find(':') == std::string::npos ? endpoint.host : "[" + endpoint.host + "]",
       endpoint.port == 0 ? "*" : std::to_string(endpoint.port));
 }
 
-Wire::End::End(zmq::context_t& context, Socket what, const KeyPair* key)
+ZmqWire::End::End(zmq::context_t& context, Socket what, const KeyPair* key)
     : socket(context, zmq::socket_type::router), events(context, zmq::socket_type::pair) {
   set_rules(socket, what);
   if (key) set_keys(socket, *key, what == Socket::accepts);
   watch(socket, events);
 }
 
-Wire::Wire(zmq::context_t& context, const KeyPair* key)
+ZmqWire::ZmqWire(zmq::context_t& context, const KeyPair* key)
     : ends_{End(context, kSockets[0], key), End(context, kSockets[1], key),
             End(context, kSockets[2], key)} {}
 
-Wire::~Wire() {
+ZmqWire::~ZmqWire() {
   for (End& end : ends_) zmq_socket_monitor(end.socket.handle(), nullptr, 0);
 }
 
-Outcome<Endpoint> Wire::bind(const Endpoint& at, std::string_view key) {
+Outcome<Endpoint> ZmqWire::bind(const Endpoint& at, std::string_view key) {
   zmq::socket_t& socket = end(Socket::accepts).socket;
   try {
     socket.bind(url(at));
@@ -181,8 +200,8 @@ Outcome<Endpoint> Wire::bind(const Endpoint& at, std::string_view key) {
 }
 
 // The name of the route cannot be one that ZeroMQ gives: those begin with a zero byte.
-std::optional<Wire::Dialled> Wire::dial(const Endpoint& to, gossip::Plane plane,
-                                        const std::optional<CurveKey>& server) {
+std::optional<ZmqWire::Dialled> ZmqWire::dial(const Endpoint& to, gossip::Plane plane,
+                                              const std::optional<CurveKey>& server) {
   const Route route{dialler(plane), fmt::format("dial {}", ++dials_)};
   zmq::socket_t& socket = end(route.socket).socket;
   try {
@@ -197,18 +216,36 @@ std::optional<Wire::Dialled> Wire::dial(const Endpoint& to, gossip::Plane plane,
   }
 }
 
-void Wire::hang_up(const Endpoint& to, Socket socket) {
+void ZmqWire::hang_up(const Endpoint& to, Socket socket) {
   // Fails if it has broken: nothing is left to close.
   zmq_disconnect(end(socket).socket.handle(), url(to).c_str());
 }
 
-void Wire::hasten(int descriptor) {
+void ZmqWire::hasten(int descriptor) {
   ::setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &kControlPatience_ms,
                sizeof(kControlPatience_ms));
 }
 
+gossip::Wire::Flow ZmqWire::flow(int descriptor) const {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+  using std::chrono::milliseconds;
+  return {.received_bytes = static_cast<std::int64_t>(info.tcpi_bytes_received),
+          .is_unsent = info.tcpi_notsent_bytes > 0,
+          .is_unacknowledged = info.tcpi_unacked > 0,
+          .retransmissions = info.tcpi_retransmits,
+          .since_ack = milliseconds(info.tcpi_last_ack_recv),
+          .since_sent = milliseconds(info.tcpi_last_data_sent),
+          .since_received = milliseconds(info.tcpi_last_data_recv)};
+}
+
+bool ZmqWire::shut(int descriptor) {
+  return descriptor >= 0 && ::shutdown(descriptor, SHUT_RDWR) == 0;
+}
+
 // ZeroMQ accepts the body of a frame whenever it has accepted the header.
-Wire::Sent Wire::send(const Route& route, const gossip::Frame& frame, bool& sent_header) {
+ZmqWire::Sent ZmqWire::send(const Route& route, const gossip::Frame& frame, bool& sent_header) {
   zmq::socket_t& socket = end(route.socket).socket;
   const bool has_body = !frame.body.empty();
   try {
@@ -233,7 +270,7 @@ Wire::Sent Wire::send(const Route& route, const gossip::Frame& frame, bool& sent
   return Sent::whole;
 }
 
-std::optional<Wire::Arrived> Wire::receive(Socket from) {
+std::optional<ZmqWire::Arrived> ZmqWire::receive(Socket from) {
   zmq::socket_t& socket = end(from).socket;
   zmq::message_t name, body;
   while (socket.recv(name, zmq::recv_flags::dontwait)) {
@@ -255,17 +292,14 @@ std::optional<Wire::Arrived> Wire::receive(Socket from) {
     }
     arrived.header = {static_cast<const std::byte*>(header_.data()), is_sound ? header_.size() : 0};
     if (is_sound) arrived.body = adopt(std::move(body));
+    if (from == Socket::accepts && gossip::begins_with(arrived.header, gossip::kGreetingMark))
+      arrived.proven = proven_by(header_);
     return arrived;
   }
   return std::nullopt;
 }
 
-std::optional<CurveKey> Wire::proven() {
-  const char* text = zmq_msg_gets(header_.handle(), kZapKeyProperty);
-  return text ? read_zap_key(text) : std::nullopt;
-}
-
-Wire::Event::Kind Wire::kind_of(std::uint16_t event, std::int32_t value) {
+ZmqWire::Event::Kind ZmqWire::kind_of(std::uint16_t event, std::int32_t value) {
   using Kind = Event::Kind;
   if ((event & kOpened) != 0) return Kind::opened;
   if (event == ZMQ_EVENT_DISCONNECTED) return Kind::broken;
@@ -278,7 +312,7 @@ Wire::Event::Kind Wire::kind_of(std::uint16_t event, std::int32_t value) {
 }
 
 // An event has two parts: its kind in 16 bits with a value in 32 bits, and the address.
-std::optional<Wire::Event> Wire::next_event(Socket socket) {
+std::optional<ZmqWire::Event> ZmqWire::next_event(Socket socket) {
   zmq::socket_t& events = end(socket).events;
   zmq::message_t event, address;
   while (events.recv(event, zmq::recv_flags::dontwait)) {
@@ -288,19 +322,21 @@ std::optional<Wire::Event> Wire::next_event(Socket socket) {
     std::memcpy(&kind, event.data(), sizeof(kind));
     std::memcpy(&value, event.data<char>() + sizeof(kind), sizeof(value));
     if ((kind & kOpened) != 0) choose_congestion_control(value);
-    return Event{.kind = kind_of(kind, value), .descriptor = value, .address = address.to_string()};
+    return Event{.kind = kind_of(kind, value),
+                 .descriptor = value,
+                 .address = kind == ZMQ_EVENT_ACCEPTED ? address_of(value) : address.to_string()};
   }
   return std::nullopt;
 }
 
-bool Wire::is_readable() const {
+bool ZmqWire::is_readable() const {
   return std::ranges::any_of(ends_, [](const End& end) {
     return ((end.socket.get(zmq::sockopt::events) | end.events.get(zmq::sockopt::events)) &
             ZMQ_POLLIN) != 0;
   });
 }
 
-std::array<int, Wire::kDescriptors> Wire::descriptors() const {
+std::array<int, ZmqWire::kDescriptors> ZmqWire::descriptors() const {
   std::array<int, kDescriptors> all{};
   for (std::size_t k = 0; k < ends_.size(); ++k) {
     all[2 * k] = descriptor_of(ends_[k].socket);
@@ -309,7 +345,7 @@ std::array<int, Wire::kDescriptors> Wire::descriptors() const {
   return all;
 }
 
-std::map<std::string, int> Wire::read_back_options() const {
+std::map<std::string, int> ZmqWire::read_back_options() const {
   std::map<std::string, int> values;
   constexpr std::array kPrefixes{"control.", "accepted.", "bulk."};
   for (std::size_t k = 0; k < ends_.size(); ++k) {

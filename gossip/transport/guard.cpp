@@ -1,27 +1,24 @@
-#include "daemon/process/guard.h"
+#include "gossip/transport/guard.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/utc.h"
 #include "base/utf8.h"
-#include "daemon/process/clock.h"
 
-namespace starling::daemon {
+namespace starling::gossip {
 namespace {
 
-using gossip::Certificate;
-using gossip::Refusal;
-
-std::string encoded_certificate(const gossip::Credentials* credentials) {
+std::string encoded_certificate(const Credentials* credentials) {
   return credentials ? encode(credentials->certificate) : std::string();
 }
 
 }  // namespace
 
-Guard::Guard(NodeId self, std::shared_ptr<gossip::Credentials> credentials)
+Guard::Guard(NodeId self, std::shared_ptr<Credentials> credentials, WallClock wall_clock)
     : self_(self),
       credentials_(std::move(credentials)),
+      wall_clock_(std::move(wall_clock)),
       certificate_(encoded_certificate(credentials_.get())) {}
 
 const std::map<std::string, std::string, std::less<>>& Guard::reasons() {
@@ -50,51 +47,51 @@ const std::map<std::string, std::string, std::less<>>& Guard::reasons() {
   return kReasons;
 }
 
-Result<Guard::Admitted> Guard::admit(const Greeting& greeting,
+Result<Guard::Admitted> Guard::admit(Time now, const Greeting& greeting,
                                      const std::optional<CurveKey>& proven, std::string_view at) {
   if (!credentials_) return Admitted();
   const auto refuse = [&](std::string_view reason, std::string_view who, std::string words = {}) {
-    if (proven) bar(*proven);
-    note(reason, who, std::move(words));
+    if (proven) bar(now, *proven);
+    note(now, reason, who, std::move(words));
     return fail("{}", reason);
   };
-  auto certificate = gossip::decode_certificate(greeting.certificate);
+  auto certificate = decode_certificate(greeting.certificate);
   if (!certificate || !proven) return refuse("no-certificate", at);
-  if (auto refusal = credentials_->authority.judge(*certificate, *proven, wall_clock()))
+  if (auto refusal = credentials_->authority.judge(*certificate, *proven, wall_clock_()))
     return refuse(to_string(refusal->reason), certificate->name, std::move(refusal->words));
   if (node_id(certificate->name) != greeting.node) return refuse("other-name", certificate->name);
   barred_.erase(*proven);
   return Admitted(*std::move(certificate));
 }
 
-std::optional<PublicKey> Guard::key_at(const Certificate& certificate, std::string_view at) {
+std::optional<PublicKey> Guard::key_at(Time now, const Certificate& certificate,
+                                       std::string_view at) {
   const auto key = curve_key(certificate.key);
   if (!credentials_ || !key) return std::nullopt;
-  const auto refusal = credentials_->authority.judge(certificate, *key, wall_clock());
+  const auto refusal = credentials_->authority.judge(certificate, *key, wall_clock_());
   if (!refusal) return certificate.key;
-  note(to_string(refusal->reason), at, refusal->words);
+  note(now, to_string(refusal->reason), at, refusal->words);
   return std::nullopt;
 }
 
-bool Guard::is_barred(const CurveKey& key, Clock::time_point now) const {
+bool Guard::is_barred(const CurveKey& key, Time now) const {
   const auto found = barred_.find(key);
   return found != barred_.end() && now < found->second;
 }
 
-void Guard::bar(const CurveKey& key) {
-  const Clock::time_point now = Clock::now();
+void Guard::bar(Time now, const CurveKey& key) {
   std::erase_if(barred_, [&](const auto& item) { return item.second <= now; });
   if (barred_.size() < kBarredLimit) barred_[key] = now + kBarred;
 }
 
-bool Guard::is_revoked(const Certificate& certificate, std::string_view at) {
+bool Guard::is_revoked(Time now, const Certificate& certificate, std::string_view at) {
   if (!credentials_) return false;
   const auto key = curve_key(certificate.key);
   const auto time = revoked_at(credentials_->authority.revocations(), certificate);
   if (!time || !key) return false;
-  const auto refusal = credentials_->authority.judge(certificate, *key, wall_clock());
-  bar(*key);
-  note("revoked", certificate.name, refusal ? refusal->words : std::string(at));
+  const auto refusal = credentials_->authority.judge(certificate, *key, wall_clock_());
+  bar(now, *key);
+  note(now, "revoked", certificate.name, refusal ? refusal->words : std::string(at));
   return true;
 }
 
@@ -109,7 +106,7 @@ SecurityStatus Guard::status() const {
   return status;
 }
 
-std::vector<std::string> Guard::warnings(Clock::time_point now) const {
+std::vector<std::string> Guard::warnings(Time now) const {
   std::vector<std::string> texts;
   for (const RefusedPeer& peer : refused_)
     if (now - peer.last < kRecent) texts.push_back(sentence(peer));
@@ -122,14 +119,14 @@ std::vector<std::string> Guard::warnings(Clock::time_point now) const {
   return texts;
 }
 
-void Guard::note_refused_there(std::string_view reason, std::string_view who) {
+void Guard::note_refused_there(Time now, std::string_view reason, std::string_view who) {
   const bool is_known = reasons().contains(reason);
-  note("refused-there", who,
+  note(now, "refused-there", who,
        is_known ? fmt::format("it refuses this node: {}", reason) : std::string());
 }
 
 // `who` and `words` may come from another node: only plain texts are used.
-void Guard::note(std::string_view reason, std::string_view who, std::string words) {
+void Guard::note(Time now, std::string_view reason, std::string_view who, std::string words) {
   ++counts_[std::string(reason)];
   if (words.empty() || !is_plain(words)) words = reasons().find(reason)->second;
   const std::string name(is_plain(who) ? who : "a node");
@@ -142,10 +139,10 @@ void Guard::note(std::string_view reason, std::string_view who, std::string word
     refused_.erase(found);
   }
   peer.words = std::move(words);
-  peer.last = Clock::now();
+  peer.last = now;
   ++peer.count;
   refused_.push_back(std::move(peer));
   if (refused_.size() > kRefusedLimit) refused_.pop_front();
 }
 
-}  // namespace starling::daemon
+}  // namespace starling::gossip

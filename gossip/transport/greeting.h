@@ -14,7 +14,7 @@
 #include "base/ids.h"
 #include "gossip/wire/message.h"
 
-namespace starling::daemon {
+namespace starling::gossip {
 
 // A new format gets a new mark; no message of the protocol begins with one.
 inline constexpr std::string_view kGreetingMark = "\xc1starling greets 3";
@@ -22,7 +22,7 @@ inline constexpr std::string_view kRefusalMark = "\xc1starling refuses 1 ";
 
 struct Greeting {
   NodeId node;
-  gossip::Plane plane;
+  Plane plane;
   std::span<const std::byte> certificate;  // encoded; empty: the node has no keys
 };
 
@@ -31,7 +31,7 @@ inline bool begins_with(std::span<const std::byte> bytes, std::string_view mark)
 }
 
 // The mark, the plane as one byte, the id, least byte first, and the certificate.
-inline std::string greeting_of(NodeId node, gossip::Plane plane, std::string_view certificate) {
+inline std::string greeting_of(NodeId node, Plane plane, std::string_view certificate) {
   std::string text(kGreetingMark);
   text += static_cast<char>(plane);
   for (int k = 0; k < 8; ++k) text += static_cast<char>(node.value >> (8 * k) & 0xff);
@@ -42,8 +42,8 @@ inline std::string greeting_of(NodeId node, gossip::Plane plane, std::string_vie
 inline std::optional<Greeting> read_greeting(std::span<const std::byte> bytes) {
   const std::size_t head = kGreetingMark.size() + 1;
   if (bytes.size() < head + 8 || !begins_with(bytes, kGreetingMark)) return std::nullopt;
-  const auto plane = static_cast<gossip::Plane>(bytes[head - 1]);
-  if (plane > gossip::Plane::bulk) return std::nullopt;
+  const auto plane = static_cast<Plane>(bytes[head - 1]);
+  if (plane > Plane::bulk) return std::nullopt;
   NodeId node;
   for (std::size_t k = 0; k < 8; ++k)
     node.value |= std::to_integer<std::uint64_t>(bytes[head + k]) << (8 * k);
@@ -61,4 +61,4 @@ inline std::optional<std::string> read_refusal(std::span<const std::byte> bytes)
   return std::string(reinterpret_cast<const char*>(rest.data()), rest.size());
 }
 
-}  // namespace starling::daemon
+}  // namespace starling::gossip

@@ -5,7 +5,6 @@
 // kHeldBytesLimit is closed. Beyond Limits the least recently used are closed.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,43 +16,20 @@
 
 #include "base/endpoint.h"
 #include "base/ids.h"
-#include "daemon/process/guard.h"
-#include "daemon/process/wire.h"
+#include "gossip/transport/connection.h"
+#include "gossip/transport/guard.h"
+#include "gossip/transport/handshakes.h"
+#include "gossip/transport/strangers.h"
+#include "gossip/transport/wire.h"
 
-namespace starling::daemon {
-
-struct Connection {
-  using Clock = std::chrono::steady_clock;
-
-  gossip::Plane plane = {};                             // as dialled, or as its peer greeted
-  std::optional<NodeId> peer = {};                      // nothing before its greeting
-  std::optional<gossip::Certificate> certificate = {};  // of the peer, if there are keys
-  Endpoint at = {};                                     // the address that was dialled
-  std::optional<CurveKey> key = {};                     // that the other end proves
-  std::string address = {};                             // of the other end, as in Wire::Event
-  int descriptor = -1;                                  // of the system; -1: not opened yet
-  Clock::time_point since{};                            // when it was dialled, or greeted
-  std::int64_t received_bytes = 0;
-  std::uint64_t last_use = 0;
-  bool is_closing = false;                          // shut by this end, not yet by ZeroMQ
-  std::optional<Clock::time_point> ended = {};      // when it broke; frames may be unread
-  bool is_read = false;                             // it has broken, and no frame is unread
-  std::optional<Clock::time_point> closes_at = {};  // when to close it, if no data move
-};
-
-// Whether the peer may not have read all that was sent over it.
-bool is_sending(const Connection& connection);
+namespace starling::gossip {
 
 class Connections {
  public:
-  using Clock = Connection::Clock;
   using Route = Wire::Route;
-  using Plane = gossip::Plane;
   // More than all queues of a regular connection hold together.
   static constexpr std::int64_t kHeldBytesLimit = 64 << 20;
-  // A connection without a greeting is closed after this. Longer: strangers hold descriptors.
-  static constexpr std::chrono::seconds kGreetingPatience{5};
-  // A connection is cut if nothing was acknowledged for gossip::kCutPatience despite this many
+  // A connection is cut if nothing was acknowledged for kCutPatience despite this many
   // retransmissions.
   static constexpr int kCutSendings = 4;
 
@@ -62,7 +38,7 @@ class Connections {
   };
   // `wire` and `guard` must outlive this.
   Connections(Wire& wire, Guard& guard, Limits limits)
-      : wire_(wire), guard_(guard), limits_(limits) {}
+      : wire_(wire), guard_(guard), limits_(limits), handshakes_(guard), strangers_(wire) {}
 
   // The connection; null: unknown, or closed by this end.
   Connection* find(const Route& route);
@@ -70,9 +46,11 @@ class Connections {
   std::optional<Route> with(NodeId peer, Plane plane) const;
   // Whether nothing was acknowledged for a second despite two retransmissions, or it is gone.
   bool is_silent(const Route& route) const;
+  // Whether the peer may not have read all that was sent over it.
+  bool is_sending(const Connection& connection) const;
   // Marks a connection that sending has found gone; its event follows.
-  void lost(const Route& route);
-  // Whether neither data nor acknowledgements have arrived over it for gossip::kCutPatience.
+  void lost(Time now, const Route& route);
+  // Whether neither data nor acknowledgements have arrived over it for kCutPatience.
   bool is_idle(const Route& route) const;
   // The peers whose control connection was closed since the last call because it was cut.
   std::vector<NodeId> take_cut() { return std::exchange(cut_, {}); }
@@ -86,62 +64,57 @@ class Connections {
   // Begins to connect. Nothing if the wire cannot. REQUIRES !dialled_to(to, plane) and is_read(to,
   // plane).
   std::optional<Route> dial(const Endpoint& to, Plane plane, const std::optional<CurveKey>& key,
-                            Clock::time_point now);
+                            Time now);
   // Counts a frame received over a known connection.
-  void heard(Connection& connection, const Wire::Arrived& arrived);
+  void heard(Time now, Connection& connection, const Wire::Arrived& arrived);
   // Adds an accepted connection with its first frame.
-  Connection& meet(const Wire::Arrived& arrived, Plane plane, Clock::time_point now);
+  Connection& meet(const Wire::Arrived& arrived, Plane plane, Time now);
   // Marks the connection as used; cancels close_soon().
   void used(Connection& connection) {
     connection.last_use = ++uses_;
     connection.closes_at.reset();
   }
   // Closes the connection of a stranger at once.
-  void refuse(int descriptor);
+  void refuse(int descriptor) { strangers_.refuse(descriptor); }
   // The address of the other end, for people.
   std::string who(const Wire::Arrived& arrived) const;
 
   using Closed = std::function<void(const Route&, const Connection&)>;
   // Processes the events of the wire; calls `closed` for each connection that is gone.
-  void follow(Clock::time_point now, const Closed& closed);
+  void follow(Time now, const Closed& closed);
   // Closes the older connections with the same peer whose certificate has another key.
   void close_superseded(const Connection& by, const Closed& closed);
   // Closes a connection: at once; or soon, when it has had half a second to send and, if the peer
   // is known, no data have moved on it for as long.
   void close(const Route& route, const Closed& closed);
-  void close_soon(const Route& route, Clock::time_point now);
-  // Closes the connections that hold too much, and returns their number; also those that are cut,
-  // due by close_soon(), without a greeting, of revoked certificates, or beyond the limits.
-  std::size_t look(Clock::time_point now, const Closed& closed);
+  void close_soon(const Route& route, Time now);
+  struct Looked {
+    std::vector<std::int64_t> full;  // how many bytes each that held too much did
+    std::size_t closed = 0;          // all that have closed since the last look
+  };
+  // Closes the connections that hold too much; also those that are cut, due by close_soon(),
+  // without a greeting, of revoked certificates, or beyond the limits.
+  Looked look(Time now, const Closed& closed);
 
  private:
-  void take(const Wire::Event& event, Wire::Socket socket, Clock::time_point now,
-            const Closed& closed);
+  void take(const Wire::Event& event, Wire::Socket socket, Time now, const Closed& closed);
   std::optional<Route> owner(const Wire::Event& event, Wire::Socket socket) const;
   std::optional<Route> least_used(bool is_dialled) const;
-  std::size_t look_at_strangers(Clock::time_point now);
-  void forget_stranger(int descriptor);
-  void note_failure(const Wire::Event& event, Wire::Socket socket);
-  std::vector<Route> revoked();
-  bool is_due(const Connection& connection, Clock::time_point now);
+  std::optional<Tcp::Flow> flow(const Connection& connection) const;
+  std::vector<Route> revoked(Time now);
+  bool is_due(const Connection& connection, Time now);
   void close_unused(const Closed& closed);
 
   Wire& wire_;
   Guard& guard_;
   const Limits limits_;
   std::map<Route, Connection> all_;
-  struct Stranger {
-    Clock::time_point since;
-    std::string who;  // its address
-  };
-  std::map<int, Stranger> strangers_;  // accepted, no frame yet; by descriptor
   std::vector<NodeId> cut_;
-  // Handshakes in a row that the other end has ended, by plane and address.
-  std::map<std::pair<Wire::Socket, std::string>, int> ended_;
-  std::string failure_;            // why the accepted connection that breaks next failed
+  Handshakes handshakes_;
+  Strangers strangers_;
   std::uint64_t revocations_ = 0;  // the number of the list applied last
-  std::size_t closed_ = 0;         // since give_back(); one that held much counts as many
+  std::size_t closings_ = 0;
   std::uint64_t uses_ = 0;
 };
 
-}  // namespace starling::daemon
+}  // namespace starling::gossip

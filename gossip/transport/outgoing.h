@@ -12,16 +12,16 @@
 #include "gossip/wire/message.h"
 #include "gossip/wire/transfer.h"
 
-namespace starling::daemon {
+namespace starling::gossip {
 
 class Outgoing {
  public:
-  explicit Outgoing(gossip::Plane plane) : plane_(plane) {}
+  explicit Outgoing(Plane plane) : plane_(plane) {}
 
   // Returns how many messages were dropped: the last of a full queue, or this one.
-  std::size_t push(gossip::Frames frames) {
-    const bool is_full = queue_.size() >= gossip::waiting_limit(plane_);
-    if (is_full && (plane_ == gossip::Plane::control || !frames.has_payload()))
+  std::size_t push(Frames frames) {
+    const bool is_full = queue_.size() >= waiting_limit(plane_);
+    if (is_full && (plane_ == Plane::control || !frames.has_payload()))
       return 1;                      // is repeated; must not displace a vector
     if (is_full) queue_.pop_back();  // the front, which may have begun, stays
     queue_.push_back({std::move(frames), {}, false, false});
@@ -61,14 +61,14 @@ class Outgoing {
 
  private:
   struct Item {
-    gossip::Frames frames;
-    std::optional<gossip::Frame> frame;  // made, and not yet sent whole
+    Frames frames;
+    std::optional<Frame> frame;  // made, and not yet sent whole
     bool sent_header = false;
     bool begun = false;
   };
 
-  gossip::Plane plane_;
+  Plane plane_;
   std::deque<Item> queue_;
 };
 
-}  // namespace starling::daemon
+}  // namespace starling::gossip
