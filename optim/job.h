@@ -120,8 +120,8 @@ struct EdgeOffer {
   std::uint64_t edge = 0;
   Payload payload = {};
   std::uint64_t number = 0;  // as in Job::offer_to; 0: none was given
-  double step = 1;           // theta, as this end allows it
-  double quality = 1;        // m of the edge; see codec/quality.h
+  double theta = 1;          // in [0, 1], as this end allows it; see codec/quality.h
+  double quality = 1;        // m of the edge, with this vector; the same
 };
 
 // How a codec that remembers does. Plain formats lose nothing that it measures: 1 and 0.

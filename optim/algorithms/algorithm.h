@@ -67,12 +67,13 @@ std::unique_ptr<Algorithm<S>> make_algorithm(const Options& options, std::span<c
   if (segments.empty()) segments = {{x.size()}};
   WireForm form = options.codec;
   form.segments = std::move(segments);
-  form.coding.share = options.algorithm->needs.mixing_share;
+  Options shared = options;
+  shared.aggregation.slicing.share = options.algorithm->needs.mixing_share;
   const AlgorithmMaker& make = options.algorithm->make;
   if constexpr (std::is_same_v<S, float>)
-    return make.in_single(x, std::move(pool), options, form);
+    return make.in_single(x, std::move(pool), shared, form);
   else
-    return make.in_double(x, std::move(pool), options, form);
+    return make.in_double(x, std::move(pool), shared, form);
 }
 
 }  // namespace starling::optim

@@ -114,22 +114,24 @@ bool Channel<S>::fits(std::uint64_t pair, const Payload& message) const {
 // ---------------------------------------------------------------- offers
 
 template <class S>
-typename Channel<S>::Message Channel<S>::offer(std::uint64_t edge, std::uint64_t pair,
-                                               std::span<const S> s, BufferPool& pool,
-                                               std::size_t shortening) {
-  Edge& end = edges_[edge];
+EdgeOffer Channel<S>::offer(const EdgePlace& to, std::span<const S> s, BufferPool& pool) {
+  const std::uint64_t pair = to.number;
+  Edge& end = edges_[to.edge];
   ENSURE(pair == end.pair || pair == end.pair + 1, "pairs are offered in order");
   ENSURE(pair > 0 && s.size() == size_, "a pair is of whole vectors");
   if (pair > end.pair && end.pair > 0) follow_offer(end);
   if (pair > end.pair) end.quality_before = end.quality;
   end.pair = pair;
-  Message message;
+  EdgeOffer offer{.edge = to.edge, .number = pair};
   if (pair == 1) {
-    message = first_message(s, pool);
+    const std::vector<S> zeros(is_finite(s) ? 0 : s.size());
+    offer.theta = zeros.empty() ? 1 : 0;
+    offer.payload =
+        optim::encode(*form_.format, zeros.empty() ? s : std::span<const S>(zeros), pool);
     end.quality = {};
     end.quality.after(1);
   } else {
-    const std::size_t rung = form_.coding.is_chosen ? rung_for(form_, shortening) : 0;
+    const std::size_t rung = form_.coding.is_chosen ? rung_for(form_, to.shortening) : 0;
     const std::size_t size = bytes(pair, rung), header = header_bytes(pair);
     const Encoding encoding = encoding_of(pair, rung);
     auto buffer = pool.take(size);
@@ -137,21 +139,13 @@ typename Channel<S>::Message Channel<S>::offer(std::uint64_t edge, std::uint64_t
     const auto delta = encode(pair, encoding, s, end.replica, buffer.get() + header);
     if (!delta) encode(pair, encoding, end.replica, end.replica, buffer.get() + header);
     end.quality = end.quality_before;
-    message.step = delta ? end.quality.after(*delta) : 0;
-    message.payload = BufferPool::seal(std::move(buffer), size);
+    offer.theta = delta ? end.quality.after(*delta) : 0;
+    offer.payload = BufferPool::seal(std::move(buffer), size);
     last_rung_ = rung;
   }
-  end.offered = message.payload;
-  message.quality = end.quality.mean();
-  return message;
-}
-
-template <class S>
-typename Channel<S>::Message Channel<S>::first_message(std::span<const S> s,
-                                                       BufferPool& pool) const {
-  if (is_finite(s)) return {optim::encode(*form_.format, s, pool), 1};
-  const std::vector<S> nothing(s.size());
-  return {optim::encode(*form_.format, std::span<const S>(nothing), pool), 0};
+  end.offered = offer.payload;
+  offer.quality = end.quality.mean();
+  return offer;
 }
 
 // Encodes s - r and returns the smallest delta of the halves; nothing if s is not finite.
@@ -277,24 +271,17 @@ void Channel<S>::follow_offer(Edge& end) const {
 }
 
 template <class S>
-std::size_t Channel<S>::memory_bytes() const {
-  std::size_t bytes = 0;
-  for (const auto& [edge, end] : edges_)
-    bytes += (end.replica.size() + end.difference.size()) * sizeof(S) + end.offered.size();
-  return bytes;
-}
-
-template <class S>
-std::string_view Channel<S>::chosen() const {
-  return form_.coding.is_chosen ? rung_name(form_, last_rung_) : std::string_view();
-}
-
-template <class S>
-double Channel<S>::quality() const {
-  if (edges_.empty()) return 1;
+CodecReport Channel<S>::report() const {
+  CodecReport report{.vector_bytes = bytes(2, last_rung_)};
+  if (form_.coding.is_chosen) report.chosen = rung_name(form_, last_rung_);
   double sum = 0;
-  for (const auto& [edge, end] : edges_) sum += end.quality.mean();
-  return sum / static_cast<double>(edges_.size());
+  for (const auto& [edge, end] : edges_) {
+    sum += end.quality.mean();
+    report.memory_bytes +=
+        (end.replica.size() + end.difference.size()) * sizeof(S) + end.offered.size();
+  }
+  if (!edges_.empty()) report.quality = sum / static_cast<double>(edges_.size());
+  return report;
 }
 
 template class Channel<float>;

@@ -16,7 +16,7 @@
 
 #include "optim/codec/channel.h"
 #include "optim/codec/codec.h"
-#include "optim/combine/average.h"
+#include "optim/combine/edge_form.h"
 #include "optim/job.h"
 #include "optim/vector/buffer_pool.h"
 

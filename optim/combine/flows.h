@@ -60,7 +60,7 @@ class Flows {
   MixResult absorb(Average<S>& s, std::span<const MixTerm> terms, const Shares& shares) {
     std::vector<MixTerm> shared(terms.begin(), terms.end());
     for (MixTerm& term : shared) term.weight *= shares.share;
-    return s.absorb(shared, [&](const MixTerm& term) -> std::optional<typename Average<S>::Count> {
+    return s.absorb(shared, [&](const MixTerm& term) -> std::optional<FlowCount<S>> {
       const auto flow = flows_.find(term.edge);
       if (flow == flows_.end()) return std::nullopt;
       return {{flow->second, shares.gain ? term.weight * shares.gain(term) : term.weight}};

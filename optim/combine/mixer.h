@@ -23,6 +23,14 @@ struct MixResult {
   std::vector<Rejection> rejections = {};        // of terms that were left out
 };
 
+// The flow that counts a term: `flow` += factor (theirs - own), over the last flow.size() numbers
+// of s.
+template <class S>
+struct FlowCount {
+  std::span<S> flow;
+  double factor;
+};
+
 // Returns the factor on the weight of each pair, by its distance; see reach.h.
 using Shorten = std::function<std::vector<double>(std::span<const Apart> pairs)>;
 
