@@ -14,8 +14,8 @@
 #include "optim/aggregation.h"
 #include "optim/algorithms/registry.h"
 #include "optim/codec/wire_form.h"
-#include "optim/job.h"
 #include "optim/learning_rate.h"
+#include "optim/needs.h"
 
 namespace starling::optim {
 

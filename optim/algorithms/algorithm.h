@@ -16,7 +16,6 @@
 
 #include "optim/algorithms/registry.h"
 #include "optim/combine/average.h"
-#include "optim/job.h"
 #include "optim/local/learner.h"
 #include "optim/options.h"
 

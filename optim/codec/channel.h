@@ -24,7 +24,7 @@
 #include "optim/codec/ladder.h"
 #include "optim/codec/quality.h"
 #include "optim/codec/wire_form.h"
-#include "optim/job.h"
+#include "optim/edge_vectors.h"
 #include "optim/vector/buffer_pool.h"
 
 namespace starling::optim {

@@ -17,7 +17,6 @@
 #include "optim/codec/channel.h"
 #include "optim/codec/codec.h"
 #include "optim/combine/edge_form.h"
-#include "optim/job.h"
 #include "optim/vector/buffer_pool.h"
 
 namespace starling::optim {

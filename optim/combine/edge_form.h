@@ -16,7 +16,6 @@
 
 #include "optim/codec/wire_form.h"
 #include "optim/combine/mixer.h"
-#include "optim/job.h"
 #include "optim/vector/shared_vector.h"
 
 namespace starling::optim {

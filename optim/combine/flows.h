@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "optim/combine/average.h"
-#include "optim/job.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {

@@ -11,7 +11,7 @@
 
 #include "optim/codec/codec.h"
 #include "optim/combine/reach.h"
-#include "optim/job.h"
+#include "optim/edge_vectors.h"
 #include "optim/vector/shared_vector.h"
 
 namespace starling::optim {

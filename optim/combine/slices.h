@@ -36,7 +36,6 @@
 #include "optim/codec/codec.h"
 #include "optim/combine/edge_form.h"
 #include "optim/combine/masked_parts.h"
-#include "optim/job.h"
 #include "optim/vector/buffer_pool.h"
 
 namespace starling::optim {

@@ -55,7 +55,7 @@ clients/c:
 '
 # The files of a room that is not a folder; `models` is not `models/data`.
 declare -A files=(
-  [optim/job]='optim/(job|aggregation)\.'
+  [optim/job]='optim/(job|needs|edge_vectors|evaluation|workload|aggregation)\.'
   [optim/registry]='optim/algorithms/registry\.h'
   [optim/options]='optim/(options|learning_rate|state)\.'
   [optim/trainer]='optim/(trainer|relay|kept_models|saved_state)\.'
