@@ -79,7 +79,7 @@ double average(const optim::Compressor& row, double density) {
     const optim::EdgePlace place{.edge = kEdge, .number = ++pair};
     const Payload offered = average.offer(std::span(&place, 1)).of_edge.front().payload;
     const optim::MixTerm term{
-        .peer = {}, .weight = .1, .theirs = offered, .own = offered, .edge = kEdge, .pair = pair};
+        .peer = {}, .weight = .1, .theirs = offered, .own = offered, .edge = kEdge, .number = pair};
     const auto mixed = average.absorb(std::span(&term, 1), [&](const optim::MixTerm&) {
       return optim::FlowCount<float>{flow, .1};
     });

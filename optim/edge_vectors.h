@@ -23,29 +23,30 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
-// The vector with that number, from 1, on an edge with that life.
+// A vector by its number on an edge.
 struct EdgePlace {
-  std::uint64_t edge = 0;
-  std::uint64_t number = 0;
+  std::uint64_t edge = 0;    // the life of the edge; see Job::edges
+  std::uint64_t number = 0;  // from 1; both vectors of a pair have the same
   // How far to shorten its message, with exchange.codec = auto; see codec/ladder.h.
   std::size_t shortening = 1;
   Slot slot = {};
 };
 
-// The vector of a neighbour who has one of its own.
+// A vector that is encoded for one neighbour alone.
 struct EdgeOffer {
   std::uint64_t edge = 0;
   Payload payload = {};
-  std::uint64_t number = 0;  // as in Job::offer_to; 0: none was given
-  double theta = 1;          // in [0, 1], as this end allows it; see codec/quality.h
-  double quality = 1;        // m of the edge, with this vector; the same
+  std::uint64_t number = 0;  // as in EdgePlace; 0: none was given
+  // The largest factor in [0, 1] on the weight of the pair that this end allows, and m of the edge
+  // with this vector; see codec/quality.h.
+  double theta = 1, quality = 1;
 };
 
-// A pair of vectors to average.
+// A term of the average: the pair of vectors that two neighbours exchanged.
 struct MixTerm {
   NodeId peer;
-  // w_ij >= 0; of the terms of the last offer the sum is below 1. With Needs::in_order times theta;
-  // 0 for a pair that is only taken note of.
+  // Mixing weight w_ij >= 0, multiplied by theta where Needs::in_order. The weights of a round's
+  // terms sum to less than 1. 0: the pair is recorded and moves nothing.
   double weight = 0;
   Payload theirs;  // a whole vector in the format of the run
   // The own vector that theirs is averaged with, of this round or an earlier one. The last offer,
@@ -57,9 +58,9 @@ struct MixTerm {
   // where pairs come at uneven times: the larger of the two ends', so equal at both ends. 0 without
   // steps. With Needs::in_order divided by theta.
   double span = 0;
-  std::uint64_t pair = 0;  // the number of the pair on the edge, from 1, with Needs::in_order
-  double theta = 1;        // the lesser step that the two ends allow; see codec/quality.h
-  // The lesser reach of the two ends; see combine/reach.h. 0: neither tells one. Nothing: the peer
+  std::uint64_t number = 0;  // as in EdgePlace, with Needs::in_order
+  double theta = 1;          // the smaller of the two ends' EdgeOffer::theta
+  // The smaller reach of the two ends; see combine/reach.h. 0: neither sends one. Nothing: the peer
   // does not average this pair, and this node's own reach counts.
   std::optional<double> reach = {};
 };

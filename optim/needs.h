@@ -1,4 +1,4 @@
-// Needs: what the algorithm and the settings of a run ask of the protocol.
+// Needs: what the algorithm and the settings of training ask of the protocol.
 #pragma once
 
 #include <cstddef>
@@ -59,11 +59,9 @@ struct StepCount {
   // How many times as many this node takes, above 0; nothing: as many as fit into the time in which
   // it would wait for slower neighbours.
   std::optional<double> pace = 1;
-};
 
-// Whether a node takes as many steps as others with the same setting.
-inline bool takes_equal_steps(const StepCount& count) {
-  return count.fixed && count.pace == 1.0;
-}
+  // Whether a node takes as many steps as others with the same setting.
+  bool is_equal() const { return fixed && pace == 1.0; }
+};
 
 }  // namespace starling::optim

@@ -68,14 +68,12 @@ std::vector<Term> agreed(const Options& options);
 // `precision` is that of the model; the codec follows it unless set. The caller fills in the seed.
 Options read_options(Reader& reader, const Format& precision);
 
-// The format of vectors if each can be decoded by itself; else null.
-inline const Format* readable_format(const Options& options) {
-  const bool is_whole = !options.codec.remembers() && !options.aggregation.slicing.is_on;
-  return is_whole ? options.codec.format : nullptr;
-}
-
 // The requirements of the algorithm with the codec. REQUIRES that an algorithm is chosen.
 Needs needs_of(const Options& options);
+// The format of vectors if each can be decoded by itself; else null. REQUIRES the same.
+inline const Format* readable_format(const Options& options) {
+  return needs_of(options).in_order ? nullptr : options.codec.format;
+}
 
 // Among which the nodes choose with exchange.codec = auto; none: the codec is fixed.
 std::vector<EncodingChoice> encodings_of(const Options& options);

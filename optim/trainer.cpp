@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <map>
 
 #include "base/check.h"
 #include "base/content_hash.h"

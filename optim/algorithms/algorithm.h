@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -47,7 +46,7 @@ class Algorithm {
   virtual Report local(Learner<S>& learner, const RoundSteps& steps) = 0;
   // `to`: the edges that get a vector, with Needs::in_order.
   virtual Offer offer(std::span<const EdgePlace> to) = 0;
-  // Takes in the neighbours' vectors. REQUIRES an earlier offer, and terms as in job.h, each with
+  // Takes in the neighbours' vectors. REQUIRES an earlier offer, and terms (MixTerm), each with
   // its `own` if all neighbours are offered the same. An algorithm that remembers edges ignores the
   // terms of other edges.
   // `ends_round`: the round waits for no more of them.

@@ -10,13 +10,11 @@
 // After CHOCO-SGD (Koloskova, Stich, Jaggi, 2019), with a replica for each edge. One thread.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,17 +47,17 @@ class Channel {
     std::size_t first;  // its place in the vector
     std::span<const S> difference;
   };
-  // Adds both messages of a pair to D. Returns views into D, valid until keep() deletes the edge.
-  // Empty, from now on, if a message is invalid or the pair is not the next one. `own` null: D is
-  // the sum of the peer's decoded messages alone.
-  std::vector<Piece> take(std::uint64_t edge, std::uint64_t pair, const Payload* own,
+  // Adds both messages of that number to D. Returns views into D, valid until keep() deletes the
+  // edge. Empty, from now on, if a message is invalid or the number is not the next one. `own`
+  // null: D is the sum of the peer's decoded messages alone.
+  std::vector<Piece> take(std::uint64_t edge, std::uint64_t number, const Payload* own,
                           const Payload& theirs);
   // Adds the span of a pair that was taken. If it is averaged, returns the sum of the spans since
   // the last averaged pair of the same part, else `span`. Call once for each pair.
-  double span_of_part(std::uint64_t edge, std::uint64_t pair, double span, bool is_averaged);
+  double span_of_part(std::uint64_t edge, std::uint64_t number, double span, bool is_averaged);
 
-  // The bytes of the message of a pair. `rung`: of the ladder, with Coding::is_chosen.
-  std::size_t bytes(std::uint64_t pair, std::size_t rung = 0) const;
+  // The bytes of the message of that number. `rung`: of the ladder, with Coding::is_chosen.
+  std::size_t bytes(std::uint64_t number, std::size_t rung = 0) const;
   // The most bytes of a message.
   std::size_t bytes_limit() const;
   // How the channel does: the mean of m over its edges (quality.h), 1 without edges; the bytes of
@@ -70,7 +68,7 @@ class Channel {
   struct Edge {
     std::vector<S> replica, difference;  // r, without the last offer, and D
     Payload offered;                     // the last offer
-    std::uint64_t pair = 0;              // its number
+    std::uint64_t number = 0;            // of that offer
     std::uint64_t taken = 0;             // the number of the last pair that was taken
     Quality quality, quality_before;     // with the last offer, and without it
     bool is_broken = false;              // no further pair is taken
@@ -86,20 +84,20 @@ class Channel {
     bool is_whole;
   };
   class Decoder;
-  std::size_t part_of(std::uint64_t pair) const { return (pair - 2) % form_.coding.parts; }
-  Range range_of(std::uint64_t pair) const;
+  std::size_t part_of(std::uint64_t number) const { return (number - 2) % form_.coding.parts; }
+  Range range_of(std::uint64_t number) const;
   template <class Visit>
-  bool for_tiles(std::uint64_t pair, Visit visit) const;
-  std::size_t header_bytes(std::uint64_t pair) const {
-    return form_.coding.is_chosen && pair > 1 && size_ > 0 ? 1 : 0;
+  bool for_tiles(std::uint64_t number, Visit visit) const;
+  std::size_t header_bytes(std::uint64_t number) const {
+    return form_.coding.is_chosen && number > 1 && size_ > 0 ? 1 : 0;
   }
-  Encoding encoding_of(std::uint64_t pair, std::size_t rung) const;
-  std::size_t rung_of(std::uint64_t pair, const Payload& message) const;
-  bool fits(std::uint64_t pair, const Payload& message) const;
+  Encoding encoding_of(std::uint64_t number, std::size_t rung) const;
+  std::size_t rung_of(std::uint64_t number, const Payload& message) const;
+  bool fits(std::uint64_t number, const Payload& message) const;
   void follow_offer(Edge& end) const;
-  std::optional<double> encode(std::uint64_t pair, const Encoding& encoding, std::span<const S> s,
+  std::optional<double> encode(std::uint64_t number, const Encoding& encoding, std::span<const S> s,
                                std::span<const S> r, std::byte* wire) const;
-  std::vector<Piece> pieces_of(std::span<const S> difference, std::uint64_t pair) const;
+  std::vector<Piece> pieces_of(std::span<const S> difference, std::uint64_t number) const;
 
   WireForm form_;
   std::size_t halves_, size_;

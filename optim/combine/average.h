@@ -1,8 +1,9 @@
-// Average: a vector s to average with the neighbours' vectors:
-//   s+ = s + sum_j w_ij (s_j - s_i) ,   where s_i is s as sent (mixer.h),
-// in the form of the run (edge_form.h). With a compressor, s_j - s_i is the D of the edge's channel
-// (channel.h), and w_ij is multiplied by theta. A round calls offer(), then absorb(); in slices
-// (slices.h) twice, for parts and for means.
+// Average: a vector s to average with the neighbours' vectors, in the form of the run
+// (edge_form.h):
+//   s+ = s + sum_j w_ij (s_j - s_i) ,   where s_i is s as sent (mixer.h).
+// With a compressor, s_j - s_i is the D of the edge's channel (channel.h), and w_ij is multiplied
+// by theta. A round calls offer(), then absorb(); in slices (slices.h) twice, for parts and for
+// means.
 #pragma once
 
 #include <memory>
@@ -18,8 +19,7 @@ namespace starling::optim {
 template <class S>
 class Average {
  public:
-  // The pool reuses buffers only if it serves vectors of one size. For the rest see
-  // make_edge_form().
+  // The pool reuses buffers only if it serves vectors of one size. The rest: make_edge_form().
   Average(std::span<const S> s, std::shared_ptr<BufferPool> pool, const WireForm& form,
           const Aggregation& aggregation = {})
       : s_(s, std::move(pool)), form_(make_edge_form<S>(form, s.size(), aggregation)) {}

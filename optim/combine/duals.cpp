@@ -57,7 +57,7 @@ template <class S>
 std::string_view Duals<S>::read(const MixTerm& term, std::vector<S>& scratch,
                                 std::vector<Piece>& pieces) {
   if (channel_) {
-    pieces = channel_->take(term.edge, term.pair, nullptr, term.theirs);
+    pieces = channel_->take(term.edge, term.number, nullptr, term.theirs);
     return pieces.empty() ? "encoding" : "";
   }
   if (!fits(*format_, term.theirs, size_)) return "size";

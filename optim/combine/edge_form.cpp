@@ -13,11 +13,6 @@
 namespace starling::optim {
 namespace {
 
-template <class S>
-std::vector<double> factors(Reach& reach, std::span<const Apart> pairs, std::span<const S> s) {
-  return reach.factors(pairs, [s] { return std::sqrt(squared_norm(s)); });
-}
-
 // Ends a round of the reach. Adds a rejection for each pair that was refused (factor 0).
 MixResult end_round(Reach& reach, std::span<const MixTerm> terms, MixResult result) {
   for (std::size_t k = 0; k < result.mixed.size(); ++k)
@@ -26,8 +21,6 @@ MixResult end_round(Reach& reach, std::span<const MixTerm> terms, MixResult resu
   reach.end_round();
   return result;
 }
-
-// ---------------------------------------------------------------- plain
 
 template <class S>
 class Plain final : public EdgeForm<S> {
@@ -60,7 +53,7 @@ class Plain final : public EdgeForm<S> {
     const Aggregation& aggregation = reach_.aggregation();
     if (aggregation.rule->is_trimmed) return trim(s.edit(), terms, *format_, aggregation.liars);
     const auto shorten = [&](std::span<const Apart> pairs) {
-      return factors(reach_, pairs, s.values());
+      return reach_.factors(pairs, [&] { return std::sqrt(squared_norm(s.values())); });
     };
     MixResult result = mix(s, sent, terms, *format_, shorten, counts ? nullptr : room_of(terms));
     for (std::size_t k = 0; k < result.mixed.size(); ++k) {
@@ -88,8 +81,6 @@ class Plain final : public EdgeForm<S> {
   Payload sent_;     // the vector of the last offer, until absorb()
 };
 
-// ---------------------------------------------------------------- encoded
-
 template <class S>
 class Encoded final : public EdgeForm<S> {
  public:
@@ -114,9 +105,10 @@ class Encoded final : public EdgeForm<S> {
                    SharedVector<S>& shared) override {
     MixResult result;
     const std::span<S> s = shared.edit();
+    const auto length = [&] { return std::sqrt(squared_norm(shared.values())); };
     for (std::size_t place = 0; place < terms.size(); ++place) {
       const MixTerm& term = terms[place];
-      const auto pieces = channel_.take(term.edge, term.pair, &term.own, term.theirs);
+      const auto pieces = channel_.take(term.edge, term.number, &term.own, term.theirs);
       if (pieces.empty()) {
         result.rejections.push_back({term.peer, "encoding"});
         continue;
@@ -126,7 +118,7 @@ class Encoded final : public EdgeForm<S> {
       for (const auto& [first, difference] : pieces) squared += squared_norm(difference);
       const Apart pair{&term, std::sqrt(squared)};
       const double shortened =
-          term.weight > 0 && compares_ ? factors<S>(reach_, std::span(&pair, 1), s).front() : 1;
+          term.weight > 0 && compares_ ? reach_.factors(std::span(&pair, 1), length).front() : 1;
       for (const auto& [first, difference] : pieces) {
         if (!(term.weight > 0)) continue;
         axpy(static_cast<S>(term.weight * shortened), difference,
@@ -151,7 +143,7 @@ class Encoded final : public EdgeForm<S> {
   MixTerm of_part(const MixTerm& term) {
     MixTerm part = {.peer = term.peer, .weight = term.weight, .theirs = {}, .edge = term.edge};
     const double span = term.span * term.theta;
-    const double sum = channel_.span_of_part(term.edge, term.pair, span, term.weight > 0);
+    const double sum = channel_.span_of_part(term.edge, term.number, span, term.weight > 0);
     part.span = term.theta > 0 ? sum / term.theta : 0;
     return part;
   }

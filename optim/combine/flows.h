@@ -10,7 +10,6 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "optim/combine/average.h"
@@ -18,7 +17,7 @@
 
 namespace starling::optim {
 
-// The gain of flows in units of the gradient: 1 / span, 0 without steps (job.h).
+// The gain of flows in units of the gradient: 1 / span, 0 without steps (edge_vectors.h).
 inline double per_step(const MixTerm& term) {
   return term.span > 0 ? 1 / term.span : 0;
 }

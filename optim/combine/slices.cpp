@@ -38,10 +38,10 @@ Word masked_hash(const Slot& slot, const MaskedRound<S>& given, std::size_t from
   return mix64(count_hash(slot, from, to) ^ life_of(*given.group, given.era));
 }
 
-// A message of the word and `bytes` bytes that `write` fills in, in a buffer for `most` bytes.
+// A message of the word and `bytes` bytes that `write` fills in, in a buffer of `most` bytes.
 template <class Write>
 Payload message_of(Word word, std::size_t bytes, std::size_t most, BufferPool& pool, Write write) {
-  auto buffer = pool.take(sizeof word + most);
+  auto buffer = pool.take(most);
   std::memcpy(buffer.get(), &word, sizeof word);
   write(buffer.get() + sizeof word);
   return BufferPool::seal(std::move(buffer), sizeof word + bytes);
@@ -120,8 +120,7 @@ typename Slices<S>::Range Slices<S>::slice(const Slot& slot, std::size_t place) 
 // The same for parts and means, so that the pool can reuse buffers of one for the other.
 template <class S>
 std::size_t Slices<S>::most_bytes(const Slot& slot) const {
-  const std::size_t numbers = size_ / std::max<std::size_t>(slot.hubs, 1) + 1;
-  return masked_ ? MaskedParts<S>::bytes(numbers) : format_->width * numbers;
+  return bytes(size_ / std::max<std::size_t>(slot.hubs, 1) + 1);
 }
 
 template <class S>
@@ -400,8 +399,8 @@ MixResult Slices<S>::absorb(std::span<const MixTerm> terms, const FlowCounts<S>&
 template <class S>
 typename Slices<S>::Taken Slices<S>::take(const MixTerm& term, const FlowCounts<S>& counts,
                                           std::span<S> s) {
-  const bool are_parts = term.pair % 2 == 1;
-  Parts* const parts = find_in(edges_, term.edge, are_parts ? term.pair : term.pair - 1);
+  const bool are_parts = term.number % 2 == 1;
+  Parts* const parts = find_in(edges_, term.edge, are_parts ? term.number : term.number - 1);
   if (!parts || term.theirs.size() < sizeof(Word)) return {.is_sound = false};
   if (are_parts) {
     take_part(term, *parts);
@@ -409,7 +408,7 @@ typename Slices<S>::Taken Slices<S>::take(const MixTerm& term, const FlowCounts<
   }
   const Parts taken = std::move(*parts);
   std::map<std::uint64_t, Parts>& on_edge = edges_.at(term.edge);
-  on_edge.erase(on_edge.begin(), on_edge.find(term.pair + 1));
+  on_edge.erase(on_edge.begin(), on_edge.find(term.number + 1));
   return taken.has_come ? take_means(term, taken, counts, s) : Taken{.is_sound = false};
 }
 

@@ -220,7 +220,7 @@ void sum_slices(const Format& format, bool is_masked, Input& in) {
                      .own = own.payload,
                      .edge = own.edge,
                      .span = 1,
-                     .pair = own.number},
+                     .number = own.number},
                     {}, s);
       }
   }

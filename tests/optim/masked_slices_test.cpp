@@ -164,7 +164,7 @@ class Circle {
                                           .own = own,
                                           .edge = edge(node, peer),
                                           .span = 1,
-                                          .pair = number},
+                                          .number = number},
                                          {}, s[node]);
     CHECK(taken.is_sound);
   }

@@ -233,7 +233,7 @@ optim::MixTerm Lockstep::term(std::size_t node, std::size_t from, double weight)
   for (const optim::EdgeOffer& offer : offers_[node].edge_offers) {
     if (offer.edge != term.edge) continue;
     term.own = offer.payload;
-    term.pair = offer.number;
+    term.number = offer.number;
     term.theta = std::min(term.theta, offer.theta);
   }
   term.weight *= term.theta;
