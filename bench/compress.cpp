@@ -58,7 +58,7 @@ double channel(const optim::Compressor& row, double density) {
   optim::BufferPool pool;
   std::uint64_t pair = 0;
   const double seconds = time_each(kWindow, [&] {
-    const auto message = channel.offer(kEdge, ++pair, s, pool);
+    const auto message = channel.offer({kEdge, ++pair}, s, pool);
     const auto difference = channel.take(kEdge, pair, &message.payload, message.payload);
     ENSURE(!difference.empty(), "what was offered can be taken");
   });
@@ -79,9 +79,9 @@ double average(const optim::Compressor& row, double density) {
     const optim::EdgePlace place{.edge = kEdge, .number = ++pair};
     const Payload offered = average.offer(std::span(&place, 1)).of_edge.front().payload;
     const optim::MixTerm term{
-        .peer = {}, .weight = .1, .theirs = offered, .own = offered, .edge = kEdge, .pair = pair};
+        .peer = {}, .weight = .1, .theirs = offered, .own = offered, .edge = kEdge, .number = pair};
     const auto mixed = average.absorb(std::span(&term, 1), [&](const optim::MixTerm&) {
-      return optim::Average<float>::Count{flow, .1};
+      return optim::FlowCount<float>{flow, .1};
     });
     ENSURE(!mixed.distances.empty(), "what was offered can be mixed");
   });

@@ -32,11 +32,9 @@ std::shared_ptr<const MaskGroup> group_of(std::size_t count) {
 }
 
 double give(std::size_t nodes, bool is_masked) {
-  optim::WireForm form{.format = optim::format_named("f32")};
-  form.coding.in_slices = true;
-  form.coding.is_masked = is_masked;
-  if (is_masked) form.coding.masks = std::make_shared<Masks>(key_of(0).curve_secret());
-  optim::Slices<float> slices(form, kNumbers);
+  optim::Slicing slicing{.is_masked = is_masked};
+  if (is_masked) slicing.masks = std::make_shared<Masks>(key_of(0).curve_secret());
+  optim::Slices<float> slices(*optim::format_named("f32"), slicing, kNumbers);
   const std::vector<float> s(kNumbers, 0.5F);
   optim::BufferPool pool;
   std::vector<std::uint64_t> edges;
@@ -45,13 +43,13 @@ double give(std::size_t nodes, bool is_masked) {
   std::uint64_t round = 0;
   return 1e3 * time_each(kWindow, [&] {
            ++round;
-           slices.keep({});  // forgets the rounds before
-           slices.keep(edges, group);
+           slices.keep({.open = {}});  // forgets the rounds before
+           slices.keep({.open = edges, .mask_group = group});
            std::vector<optim::EdgePlace> to;
            for (const std::uint64_t edge : edges)
              to.push_back(
                  {.edge = edge, .number = 1, .slot = {round, nodes, nodes, 0, edge, NodeId{edge}}});
-           slices.offer(to, std::span<const float>(s), pool);
+           slices.messages(to, std::span<const float>(s), pool);
          });
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "optim/job.h"
+#include "optim/evaluation.h"
 
 namespace starling::gossip {
 

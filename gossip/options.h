@@ -19,7 +19,7 @@
 #include "gossip/trust/credentials.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/record_cache.h"
-#include "optim/job.h"
+#include "optim/needs.h"
 #include "topology/options.h"
 
 namespace starling::gossip {

@@ -15,7 +15,7 @@
 #include "gossip/checkpoint.h"
 #include "gossip/fleet.h"
 #include "gossip/wire/message.h"
-#include "optim/job.h"
+#include "optim/workload.h"
 #include "topology/build.h"
 #include "topology/graph.h"
 

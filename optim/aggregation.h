@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
+
+#include "base/masks.h"
 
 namespace starling::optim {
 
@@ -23,9 +26,21 @@ std::span<const MixRule> mix_rules();
 // REQUIRES that there is one: our code names it, not the user.
 const MixRule* mix_rule_named(std::string_view name);
 
+// Whether nodes sum slices of their vectors for each other; see combine/slices.h.
+struct Slicing {
+  bool is_on = false;  // without a compressor or parts
+  // What a node gives is masked, so that only a sum can be read; see combine/masked_parts.h. The
+  // caller makes the masks, for one trainer alone.
+  bool is_masked = false;
+  std::shared_ptr<Masks> masks = {};
+  // With masks: the part of a full averaging step that a model moves (Needs::mixing_share).
+  double share = 1;
+};
+
 struct Aggregation {
   const MixRule* rule = mix_rule_named("mean");
   std::size_t liars = 1;  // b
+  Slicing slicing = {};
 };
 
 }  // namespace starling::optim

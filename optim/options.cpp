@@ -164,8 +164,9 @@ const Bindings<Options>& bindings() {
               "contains more of them and slows the agreement of all. Below half of the neighbours, "
               "or nothing is left; starling plan says how many a graph tolerates. With any "
               "aggregation: how many members may tell the same false round")
-        .bind("exchange.masks", at(at(&Options::codec, &WireForm::coding), &Coding::is_masked),
-              kFlag, agreed,
+        .bind("exchange.masks",
+              at(at(&Options::aggregation, &Aggregation::slicing), &Slicing::is_masked), kFlag,
+              agreed,
               "with schedule allreduce: a node that sums learns the sum of the others' numbers and "
               "no single node's; asks for keys and three members, and a round has no mean of a "
               "slice unless all members give their part. See docs/privacy.md")
@@ -202,11 +203,12 @@ Needs needs_of(const Options& options) {
   needs.overlaps = needs.overlaps || options.overlap;
   needs.liars = options.aggregation.liars;
   needs.sums_models = options.aggregation.rule->is_plain;
-  if (!options.codec.remembers()) return needs;
+  const Slicing& slicing = options.aggregation.slicing;
+  if (!options.codec.remembers() && !slicing.is_on) return needs;
   needs.fanout = Fanout::per_edge;
   needs.in_order = true;
-  needs.in_slices = options.codec.coding.in_slices;
-  needs.is_masked = needs.in_slices && options.codec.coding.is_masked;
+  needs.in_slices = slicing.is_on;
+  needs.is_masked = slicing.is_on && slicing.is_masked;
   needs.sums_models = needs.sums_models && !needs.is_masked;
   return needs;
 }

@@ -14,8 +14,8 @@
 #include "optim/aggregation.h"
 #include "optim/algorithms/registry.h"
 #include "optim/codec/wire_form.h"
-#include "optim/job.h"
 #include "optim/learning_rate.h"
+#include "optim/needs.h"
 
 namespace starling::optim {
 
@@ -70,6 +70,10 @@ Options read_options(Reader& reader, const Format& precision);
 
 // The requirements of the algorithm with the codec. REQUIRES that an algorithm is chosen.
 Needs needs_of(const Options& options);
+// The format of vectors if each can be decoded by itself; else null. REQUIRES the same.
+inline const Format* readable_format(const Options& options) {
+  return needs_of(options).in_order ? nullptr : options.codec.format;
+}
 
 // Among which the nodes choose with exchange.codec = auto; none: the codec is fixed.
 std::vector<EncodingChoice> encodings_of(const Options& options);

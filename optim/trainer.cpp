@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <map>
 
 #include "base/check.h"
 #include "base/content_hash.h"
@@ -122,8 +121,10 @@ class TypedTrainer final : public Trainer {
     WireForm form = options_.codec;
     form.segments = segments_of(learner_->blocks());
     const std::size_t vectors = options_.algorithm->vectors_offered;
-    workload.payload_bytes = bytes_limit(form, vectors);
-    workload.vector_bytes = vector_bytes(form, vectors);
+    const auto sent =
+        make_edge_form<S>(form, vectors * count_of(form.segments), options_.aggregation);
+    workload.payload_bytes = sent->bytes_limit();
+    workload.vector_bytes = sent->vector_bytes();
     workload.f32_bytes = sizeof(float) * vectors * learner_->dimension();
     // An exact algorithm's average overwrites no vector: whole buffers would only cost memory.
     const std::size_t bytes = sizeof(S) * vectors * learner_->dimension();

@@ -263,7 +263,7 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
   }
   config.node.seed = config.learner.optim.seed;
   if (config.node.schedule->is_in_slices) {
-    config.learner.optim.codec.coding.in_slices = true;
+    config.learner.optim.aggregation.slicing.is_on = true;
     topology::Kind& kind = config.node.topology.kind;
     if (kind == topology::Kind::automatic) kind = topology::Kind::complete;
   }
@@ -284,7 +284,7 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
     config.node.schedule = gossip::schedule_named("pairwise");
   config.stays = reader.flag("stop.stay");
   check_addresses(config, reader);
-  if (config.is_insecure && config.learner.optim.codec.coding.is_masked)
+  if (config.is_insecure && config.learner.optim.aggregation.slicing.is_masked)
     reader.mistake("exchange.masks",
                    "members mask by their keys, and with security.insecure = true they have "
                    "none; use false, or give the nodes keys");
@@ -310,7 +310,7 @@ Result<void> validate_cluster(const Config& config, std::size_t nodes) {
         "{} nodes: data.reference.n = {} makes {} problems, one a node; expected at most {} nodes, "
         "or data.reference.n = {}",
         nodes, problems, problems, problems, nodes);
-  if (config.learner.optim.codec.coding.is_masked && nodes < MaskGroup::kLeast)
+  if (config.learner.optim.aggregation.slicing.is_masked && nodes < MaskGroup::kLeast)
     return fail(
         "exchange.masks = true: the mean of {} nodes shows each what the other has; expected {} "
         "nodes or more, or false",

@@ -30,13 +30,13 @@ Result<void> check_exposure(const Config& config, const Endpoint& listens) {
 }
 
 Result<void> make_masks(Config& config) {
-  optim::Coding& coding = config.learner.optim.codec.coding;
-  if (!coding.is_masked) return {};
+  optim::Slicing& slicing = config.learner.optim.aggregation.slicing;
+  if (!slicing.is_masked) return {};
   if (!config.node.credentials)
     return fail(
         "exchange.masks = true: members mask by their keys, and this node has none; give it keys "
         "with a ticket of starling invite (docs/keys.md), or use false");
-  coding.masks = std::make_shared<Masks>(config.node.credentials->key.curve_secret());
+  slicing.masks = std::make_shared<Masks>(config.node.credentials->key.curve_secret());
   return {};
 }
 

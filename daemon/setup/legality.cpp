@@ -75,7 +75,7 @@ void check_slices(const gossip::Options& node, const optim::Options& training, R
                    fmt::format("{} sums over neighbours, and all nodes must be; use complete, or "
                                "schedule rounds",
                                schedule));
-  if (training.codec.coding.is_of_differences())
+  if (training.codec.remembers())
     reader.mistake(
         "exchange.codec",
         fmt::format(
@@ -87,7 +87,7 @@ void check_slices(const gossip::Options& node, const optim::Options& training, R
 
 // What each node gives is masked only where one sums for all.
 void check_masks(const gossip::Options& node, const optim::Options& training, Reader& reader) {
-  if (training.codec.coding.is_masked && !node.schedule->is_in_slices)
+  if (training.aggregation.slicing.is_masked && !node.schedule->is_in_slices)
     reader.mistake("exchange.masks",
                    fmt::format("in schedule {} each neighbour averages with a node's own "
                                "vector, which no mask could hide from it; use false, or schedule "
@@ -187,7 +187,7 @@ void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, R
 // What is encoded against earlier vectors needs every one of them, both ways.
 void check_codec(const gossip::Options& node, const optim::Options& training, Reader& reader) {
   const optim::WireForm& codec = training.codec;
-  if (!codec.coding.is_of_differences()) return;
+  if (!codec.remembers()) return;
   if (codec.coding.is_chosen) check_measured(node, "exchange.codec", "i8", reader);
   const bool has_parts = codec.coding.parts > 1;
   const std::string what =
@@ -242,7 +242,6 @@ void check_aggregation(const gossip::Options& node, const optim::Options& traini
                        Reader& reader) {
   const optim::MixRule& rule = *training.aggregation.rule;
   const AlgorithmRow& algorithm = *training.algorithm;
-  const optim::Coding& coding = training.codec.coding;
   const auto refuse = [&](std::string_view what, std::string_view why, std::string_view instead) {
     reader.mistake("exchange.aggregation", fmt::format("{} {}; use {}", what, why, instead));
   };
@@ -252,7 +251,7 @@ void check_aggregation(const gossip::Options& node, const optim::Options& traini
   if (node.schedule->is_in_slices)
     return refuse(node.schedule->name, "shows no node the whole vector of another",
                   "mean, or schedule rounds");
-  if (coding.parts > 1)
+  if (training.codec.coding.parts > 1)
     return refuse("exchange.parts", "compares one part of a vector with another",
                   "mean, or exchange.parts = 1");
   if (training.outer != optim::OuterKind::none && node.schedule->is_matched)
@@ -270,7 +269,7 @@ void check_aggregation(const gossip::Options& node, const optim::Options& traini
                   "averages with one neighbour at a time, of which nothing "
                   "would be left",
                   "clip, or schedule rounds");
-  if (coding.is_of_differences())
+  if (training.codec.remembers())
     refuse(to_string(training.codec), "is decoded step by step, and trim needs whole vectors",
            "clip, or codec bf16");
 }

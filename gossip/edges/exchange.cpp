@@ -215,7 +215,7 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
     if (Neighbor* neighbor = neighbors_.find(item.peer)) {
       neighbor->status.weight = weight;
       neighbor->refusals.take();
-      if (pair.own.round == pair.theirs.round && takes_equal_steps(options_.local_steps))
+      if (pair.own.round == pair.theirs.round && options_.local_steps.is_equal())
         neighbor->rates.take(pair.own.span, pair.theirs.span);
     }
     if (pair.number % rules.vectors == 0)
@@ -226,7 +226,7 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
                      .own = std::move(pair.own.payload),
                      .edge = item.edge,
                      .span = pair.span(),
-                     .pair = pair.number,
+                     .number = pair.number,
                      .theta = is_left_out ? 0 : pair.theta(),
                      .reach = pair.reach()});
   }

@@ -47,7 +47,7 @@ struct Offering {
     if (const optim::EdgeOffer* offer = offer_of(link)) {
       own.payload = offer->payload;
       own.number = offer->number;
-      own.damping = damping_of(offer->step);
+      own.damping = damping_of(offer->theta);
     }
     if (!link.wanted.out) own.payload = {};
     return own;

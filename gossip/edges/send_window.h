@@ -19,9 +19,9 @@ struct EdgeVector : VectorTerms {
   std::uint64_t number = 0;  // the number that it was encoded for; 0: any. See optim::EdgeOffer
 };
 
-// The damping for a step (theta) from 0 to 1; see Round::damping.
-inline std::uint64_t damping_of(double step) {
-  return static_cast<std::uint64_t>(std::llround((1 - step) * static_cast<double>(kDampingOne)));
+// The damping for a theta from 0 to 1; see Round::damping.
+inline std::uint64_t damping_of(double theta) {
+  return static_cast<std::uint64_t>(std::llround((1 - theta) * static_cast<double>(kDampingOne)));
 }
 
 class SendWindow {

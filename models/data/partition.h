@@ -9,7 +9,7 @@
 #include "models/data/data_options.h"
 #include "models/data/dataset.h"
 #include "models/data/rendezvous.h"
-#include "optim/job.h"
+#include "optim/workload.h"
 
 namespace starling::models {
 

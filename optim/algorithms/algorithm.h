@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -16,7 +15,6 @@
 
 #include "optim/algorithms/registry.h"
 #include "optim/combine/average.h"
-#include "optim/job.h"
 #include "optim/local/learner.h"
 #include "optim/options.h"
 
@@ -48,7 +46,7 @@ class Algorithm {
   virtual Report local(Learner<S>& learner, const RoundSteps& steps) = 0;
   // `to`: the edges that get a vector, with Needs::in_order.
   virtual Offer offer(std::span<const EdgePlace> to) = 0;
-  // Takes in the neighbours' vectors. REQUIRES an earlier offer, and terms as in job.h, each with
+  // Takes in the neighbours' vectors. REQUIRES an earlier offer, and terms (MixTerm), each with
   // its `own` if all neighbours are offered the same. An algorithm that remembers edges ignores the
   // terms of other edges.
   // `ends_round`: the round waits for no more of them.
@@ -67,12 +65,13 @@ std::unique_ptr<Algorithm<S>> make_algorithm(const Options& options, std::span<c
   if (segments.empty()) segments = {{x.size()}};
   WireForm form = options.codec;
   form.segments = std::move(segments);
-  form.coding.share = options.algorithm->needs.mixing_share;
+  Options shared = options;
+  shared.aggregation.slicing.share = options.algorithm->needs.mixing_share;
   const AlgorithmMaker& make = options.algorithm->make;
   if constexpr (std::is_same_v<S, float>)
-    return make.in_single(x, std::move(pool), options, form);
+    return make.in_single(x, std::move(pool), shared, form);
   else
-    return make.in_double(x, std::move(pool), options, form);
+    return make.in_double(x, std::move(pool), shared, form);
 }
 
 }  // namespace starling::optim

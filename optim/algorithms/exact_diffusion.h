@@ -14,9 +14,7 @@
 // all of it in every step diverges from about five steps an exchange.
 #pragma once
 
-#include <algorithm>
 #include <span>
-#include <vector>
 
 #include "optim/algorithms/algorithm.h"
 #include "optim/combine/flows.h"

@@ -9,7 +9,6 @@
 // added to the gradient and not to the step, so that adam sees the mean gradient.
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <vector>
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "optim/job.h"
+#include "optim/needs.h"
 #include "optim/vector/buffer_pool.h"
 
 namespace starling::optim {

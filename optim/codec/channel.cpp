@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "base/check.h"
@@ -42,18 +41,18 @@ void Channel<S>::keep(std::span<const std::uint64_t> edges) {
 }
 
 template <class S>
-typename Channel<S>::Range Channel<S>::range_of(std::uint64_t pair) const {
+typename Channel<S>::Range Channel<S>::range_of(std::uint64_t number) const {
   const std::size_t count = size_ / halves_, parts = form_.coding.parts;
-  if (pair == 1) return {0, count};
-  const std::size_t part = part_of(pair);
+  if (number == 1) return {0, count};
+  const std::size_t part = part_of(number);
   return {part * count / parts, (part + 1) * count / parts};
 }
 
 // Visits the tiles of a pair in order until a visit returns false; returns whether none did.
 template <class S>
 template <class Visit>
-bool Channel<S>::for_tiles(std::uint64_t pair, Visit visit) const {
-  const Range range = range_of(pair);
+bool Channel<S>::for_tiles(std::uint64_t number, Visit visit) const {
+  const Range range = range_of(number);
   for (std::size_t half = 0; half < halves_; ++half) {
     std::size_t begin = 0;  // of the segment
     for (const auto& [count, is_whole] : form_.segments) {
@@ -69,9 +68,9 @@ bool Channel<S>::for_tiles(std::uint64_t pair, Visit visit) const {
 }
 
 template <class S>
-std::size_t Channel<S>::bytes(std::uint64_t pair, std::size_t rung) const {
-  const Encoding encoding = encoding_of(pair, rung);
-  const Range range = range_of(pair);
+std::size_t Channel<S>::bytes(std::uint64_t number, std::size_t rung) const {
+  const Encoding encoding = encoding_of(number, rung);
+  const Range range = range_of(number);
   std::size_t bytes = 0, begin = 0;
   for (const auto& [size, is_whole] : form_.segments) {
     const std::size_t first = std::max(begin, range.first);
@@ -79,7 +78,7 @@ std::size_t Channel<S>::bytes(std::uint64_t pair, std::size_t rung) const {
     bytes += encoding.bytes(end - first, is_whole);
     begin += size;
   }
-  return header_bytes(pair) + halves_ * bytes;
+  return header_bytes(number) + halves_ * bytes;
 }
 
 template <class S>
@@ -91,77 +90,72 @@ std::size_t Channel<S>::bytes_limit() const {
 }
 
 template <class S>
-Encoding Channel<S>::encoding_of(std::uint64_t pair, std::size_t rung) const {
+Encoding Channel<S>::encoding_of(std::uint64_t number, std::size_t rung) const {
   const Format* format = form_.format;
-  if (pair == 1) return {.whole = format, .format = format};
+  if (number == 1) return {.whole = format, .format = format};
   if (form_.coding.is_chosen) return optim::encoding_of(form_, rung);
   return {format, format, form_.coding.compressor, form_.coding.density};
 }
 
 // REQUIRES a message that is not empty.
 template <class S>
-std::size_t Channel<S>::rung_of(std::uint64_t pair, const Payload& message) const {
-  return header_bytes(pair) > 0 ? static_cast<std::size_t>(ByteReader(message).rest().front()) : 0;
+std::size_t Channel<S>::rung_of(std::uint64_t number, const Payload& message) const {
+  return header_bytes(number) > 0 ? static_cast<std::size_t>(ByteReader(message).rest().front())
+                                  : 0;
 }
 
 template <class S>
-bool Channel<S>::fits(std::uint64_t pair, const Payload& message) const {
-  if (message.size() < header_bytes(pair)) return false;
-  const std::size_t rung = message.empty() ? 0 : rung_of(pair, message);
-  return rung < rung_count() && message.size() == bytes(pair, rung);
+bool Channel<S>::fits(std::uint64_t number, const Payload& message) const {
+  if (message.size() < header_bytes(number)) return false;
+  const std::size_t rung = message.empty() ? 0 : rung_of(number, message);
+  return rung < rung_count() && message.size() == bytes(number, rung);
 }
 
 // ---------------------------------------------------------------- offers
 
 template <class S>
-typename Channel<S>::Message Channel<S>::offer(std::uint64_t edge, std::uint64_t pair,
-                                               std::span<const S> s, BufferPool& pool,
-                                               std::size_t shortening) {
-  Edge& end = edges_[edge];
-  ENSURE(pair == end.pair || pair == end.pair + 1, "pairs are offered in order");
-  ENSURE(pair > 0 && s.size() == size_, "a pair is of whole vectors");
-  if (pair > end.pair && end.pair > 0) follow_offer(end);
-  if (pair > end.pair) end.quality_before = end.quality;
-  end.pair = pair;
-  Message message;
-  if (pair == 1) {
-    message = first_message(s, pool);
+EdgeOffer Channel<S>::offer(const EdgePlace& to, std::span<const S> s, BufferPool& pool) {
+  const std::uint64_t number = to.number;
+  Edge& end = edges_[to.edge];
+  ENSURE(number == end.number || number == end.number + 1, "pairs are offered in order");
+  ENSURE(number > 0 && s.size() == size_, "a pair is of whole vectors");
+  if (number > end.number && end.number > 0) follow_offer(end);
+  if (number > end.number) end.quality_before = end.quality;
+  end.number = number;
+  EdgeOffer offer{.edge = to.edge, .number = number};
+  if (number == 1) {
+    const std::vector<S> zeros(is_finite(s) ? 0 : s.size());
+    offer.theta = zeros.empty() ? 1 : 0;
+    offer.payload =
+        optim::encode(*form_.format, zeros.empty() ? s : std::span<const S>(zeros), pool);
     end.quality = {};
     end.quality.after(1);
   } else {
-    const std::size_t rung = form_.coding.is_chosen ? rung_for(form_, shortening) : 0;
-    const std::size_t size = bytes(pair, rung), header = header_bytes(pair);
-    const Encoding encoding = encoding_of(pair, rung);
+    const std::size_t rung = form_.coding.is_chosen ? rung_for(form_, to.shortening) : 0;
+    const std::size_t size = bytes(number, rung), header = header_bytes(number);
+    const Encoding encoding = encoding_of(number, rung);
     auto buffer = pool.take(size);
     if (header > 0) buffer.get()[0] = static_cast<std::byte>(rung);
-    const auto delta = encode(pair, encoding, s, end.replica, buffer.get() + header);
-    if (!delta) encode(pair, encoding, end.replica, end.replica, buffer.get() + header);
+    const auto delta = encode(number, encoding, s, end.replica, buffer.get() + header);
+    if (!delta) encode(number, encoding, end.replica, end.replica, buffer.get() + header);
     end.quality = end.quality_before;
-    message.step = delta ? end.quality.after(*delta) : 0;
-    message.payload = BufferPool::seal(std::move(buffer), size);
+    offer.theta = delta ? end.quality.after(*delta) : 0;
+    offer.payload = BufferPool::seal(std::move(buffer), size);
     last_rung_ = rung;
   }
-  end.offered = message.payload;
-  message.quality = end.quality.mean();
-  return message;
-}
-
-template <class S>
-typename Channel<S>::Message Channel<S>::first_message(std::span<const S> s,
-                                                       BufferPool& pool) const {
-  if (is_finite(s)) return {optim::encode(*form_.format, s, pool), 1};
-  const std::vector<S> nothing(s.size());
-  return {optim::encode(*form_.format, std::span<const S>(nothing), pool), 0};
+  end.offered = offer.payload;
+  offer.quality = end.quality.mean();
+  return offer;
 }
 
 // Encodes s - r and returns the smallest delta of the halves; nothing if s is not finite.
 template <class S>
-std::optional<double> Channel<S>::encode(std::uint64_t pair, const Encoding& encoding,
+std::optional<double> Channel<S>::encode(std::uint64_t number, const Encoding& encoding,
                                          std::span<const S> s, std::span<const S> r,
                                          std::byte* wire) const {
   std::array<S, kBlockLimit> difference, decoded;
   std::vector<Energies> energies(halves_);
-  const bool is_finite = for_tiles(pair, [&](const Tile& tile) {
+  const bool is_finite = for_tiles(number, [&](const Tile& tile) {
     const std::span<const S> of_s = s.subspan(tile.first, tile.count);
     const std::span<const S> of_r = r.subspan(tile.first, tile.count);
     const auto v = std::span(difference).first(tile.count);
@@ -193,9 +187,9 @@ template <class S>
 class Channel<S>::Decoder {
  public:
   // REQUIRES fits().
-  Decoder(const Channel& channel, std::uint64_t pair, const Payload& payload)
-      : bytes_(payload), encoding_(channel.encoding_of(pair, channel.rung_of(pair, payload))) {
-    bytes_.pass(channel.header_bytes(pair));
+  Decoder(const Channel& channel, std::uint64_t number, const Payload& payload)
+      : bytes_(payload), encoding_(channel.encoding_of(number, channel.rung_of(number, payload))) {
+    bytes_.pass(channel.header_bytes(number));
   }
 
   // The next numbers, valid until the next call; empty if the bytes are invalid.
@@ -214,16 +208,17 @@ class Channel<S>::Decoder {
 };
 
 template <class S>
-std::vector<typename Channel<S>::Piece> Channel<S>::take(std::uint64_t edge, std::uint64_t pair,
+std::vector<typename Channel<S>::Piece> Channel<S>::take(std::uint64_t edge, std::uint64_t number,
                                                          const Payload* own,
                                                          const Payload& theirs) {
   Edge& end = edges_[edge];
-  const bool is_next = pair == ++end.taken;
-  end.is_broken = end.is_broken || !is_next || !fits(pair, theirs) || (own && !fits(pair, *own));
+  const bool is_next = number == ++end.taken;
+  end.is_broken =
+      end.is_broken || !is_next || !fits(number, theirs) || (own && !fits(number, *own));
   if (end.is_broken) return {};
   end.difference.resize(size_);
-  Decoder their_tiles(*this, pair, theirs), own_tiles(*this, pair, own ? *own : theirs);
-  end.is_broken = !for_tiles(pair, [&](const Tile& tile) {
+  Decoder their_tiles(*this, number, theirs), own_tiles(*this, number, own ? *own : theirs);
+  end.is_broken = !for_tiles(number, [&](const Tile& tile) {
     const std::span<const S> plus = their_tiles.next(tile);
     if (plus.empty()) return false;
     const std::span<S> to = std::span(end.difference).subspan(tile.first, tile.count);
@@ -233,17 +228,17 @@ std::vector<typename Channel<S>::Piece> Channel<S>::take(std::uint64_t edge, std
     }
     const std::span<const S> minus = own_tiles.next(tile);
     if (minus.empty()) return false;
-    if (PLANTED(replica_misses) && pair % 8 == 0 && edge % 2 == 0) return true;
+    if (PLANTED(replica_misses) && number % 8 == 0 && edge % 2 == 0) return true;
     for (std::size_t k = 0; k < tile.count; ++k) to[k] += plus[k] - minus[k];
     return true;
   });
-  return end.is_broken ? std::vector<Piece>() : pieces_of(end.difference, pair);
+  return end.is_broken ? std::vector<Piece>() : pieces_of(end.difference, number);
 }
 
 template <class S>
 std::vector<typename Channel<S>::Piece> Channel<S>::pieces_of(std::span<const S> difference,
-                                                              std::uint64_t pair) const {
-  const auto [first, last] = range_of(pair);
+                                                              std::uint64_t number) const {
+  const auto [first, last] = range_of(number);
   std::vector<Piece> pieces;
   for (std::size_t half = 0; half < halves_; ++half) {
     const std::size_t begin = half * (size_ / halves_) + first;
@@ -253,13 +248,13 @@ std::vector<typename Channel<S>::Piece> Channel<S>::pieces_of(std::span<const S>
 }
 
 template <class S>
-double Channel<S>::span_of_part(std::uint64_t edge, std::uint64_t pair, double span,
+double Channel<S>::span_of_part(std::uint64_t edge, std::uint64_t number, double span,
                                 bool is_averaged) {
   std::vector<double>& spans = edges_[edge].spans;
   spans.resize(form_.coding.parts);
   for (double& since : spans) since += span;
   if (!is_averaged) return span;
-  if (pair > 1) return std::exchange(spans[part_of(pair)], 0);
+  if (number > 1) return std::exchange(spans[part_of(number)], 0);
   const double whole = spans.front();
   std::ranges::fill(spans, 0);
   return whole;
@@ -269,32 +264,25 @@ double Channel<S>::span_of_part(std::uint64_t edge, std::uint64_t pair, double s
 template <class S>
 void Channel<S>::follow_offer(Edge& end) const {
   end.replica.resize(size_);
-  Decoder tiles(*this, end.pair, end.offered);
-  for_tiles(end.pair, [&](const Tile& tile) {
+  Decoder tiles(*this, end.number, end.offered);
+  for_tiles(end.number, [&](const Tile& tile) {
     axpy(S{1}, tiles.next(tile), std::span(end.replica).subspan(tile.first, tile.count));
     return true;
   });
 }
 
 template <class S>
-std::size_t Channel<S>::memory_bytes() const {
-  std::size_t bytes = 0;
-  for (const auto& [edge, end] : edges_)
-    bytes += (end.replica.size() + end.difference.size()) * sizeof(S) + end.offered.size();
-  return bytes;
-}
-
-template <class S>
-std::string_view Channel<S>::chosen() const {
-  return form_.coding.is_chosen ? rung_name(form_, last_rung_) : std::string_view();
-}
-
-template <class S>
-double Channel<S>::quality() const {
-  if (edges_.empty()) return 1;
+CodecReport Channel<S>::report() const {
+  CodecReport report{.vector_bytes = bytes(2, last_rung_)};
+  if (form_.coding.is_chosen) report.chosen = rung_name(form_, last_rung_);
   double sum = 0;
-  for (const auto& [edge, end] : edges_) sum += end.quality.mean();
-  return sum / static_cast<double>(edges_.size());
+  for (const auto& [edge, end] : edges_) {
+    sum += end.quality.mean();
+    report.memory_bytes +=
+        (end.replica.size() + end.difference.size()) * sizeof(S) + end.offered.size();
+  }
+  if (!edges_.empty()) report.quality = sum / static_cast<double>(edges_.size());
+  return report;
 }
 
 template class Channel<float>;

@@ -10,13 +10,11 @@
 // After CHOCO-SGD (Koloskova, Stich, Jaggi, 2019), with a replica for each edge. One thread.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +22,7 @@
 #include "optim/codec/ladder.h"
 #include "optim/codec/quality.h"
 #include "optim/codec/wire_form.h"
+#include "optim/edge_vectors.h"
 #include "optim/vector/buffer_pool.h"
 
 namespace starling::optim {
@@ -38,51 +37,38 @@ class Channel {
   // Deletes the state of all other edges.
   void keep(std::span<const std::uint64_t> edges);
 
-  struct Message {
-    Payload payload;
-    // The step theta that this end allows the pair, in [0, 1]; see quality.h.
-    double step = 1;
-    double quality = 1;  // m of the edge, with this message
-  };
-  // Encodes s as the message of a pair of the edge; pairs count from 1. Offering the last number
-  // again replaces that offer, which was not sent. If s is not finite, the message changes nothing
-  // and its step is 0. `shortening`: with Coding::is_chosen, how far to shorten the message; see
-  // ladder.h. REQUIRES the last number or the one after it.
-  Message offer(std::uint64_t edge, std::uint64_t pair, std::span<const S> s, BufferPool& pool,
-                std::size_t shortening = 1);
+  // Encodes s as message `to.number` of the edge. Offering the last number again replaces that
+  // offer, which was not sent. If s is not finite, the message changes nothing and its theta is 0.
+  // REQUIRES the last number or the one after it.
+  EdgeOffer offer(const EdgePlace& to, std::span<const S> s, BufferPool& pool);
 
   // The numbers of D that a pair changes, one piece of each half.
   struct Piece {
     std::size_t first;  // its place in the vector
     std::span<const S> difference;
   };
-  // Adds both messages of a pair to D. Returns views into D, valid until keep() deletes the edge.
-  // Empty, from now on, if a message is invalid or the pair is not the next one. `own` null: D is
-  // the sum of the peer's decoded messages alone.
-  std::vector<Piece> take(std::uint64_t edge, std::uint64_t pair, const Payload* own,
+  // Adds both messages of that number to D. Returns views into D, valid until keep() deletes the
+  // edge. Empty, from now on, if a message is invalid or the number is not the next one. `own`
+  // null: D is the sum of the peer's decoded messages alone.
+  std::vector<Piece> take(std::uint64_t edge, std::uint64_t number, const Payload* own,
                           const Payload& theirs);
   // Adds the span of a pair that was taken. If it is averaged, returns the sum of the spans since
   // the last averaged pair of the same part, else `span`. Call once for each pair.
-  double span_of_part(std::uint64_t edge, std::uint64_t pair, double span, bool is_averaged);
+  double span_of_part(std::uint64_t edge, std::uint64_t number, double span, bool is_averaged);
 
-  // The bytes of the message of a pair. `rung`: of the ladder, with Coding::is_chosen.
-  std::size_t bytes(std::uint64_t pair, std::size_t rung = 0) const;
+  // The bytes of the message of that number. `rung`: of the ladder, with Coding::is_chosen.
+  std::size_t bytes(std::uint64_t number, std::size_t rung = 0) const;
   // The most bytes of a message.
   std::size_t bytes_limit() const;
-  // The bytes of all replicas, differences and offers.
-  std::size_t memory_bytes() const;
-  // The mean of m over the edges (quality.h); 1 without edges.
-  double quality() const;
-  // The name of the rung of the last message after an edge's first, with Coding::is_chosen; else
-  // empty.
-  std::string_view chosen() const;
-  std::size_t last_bytes() const { return bytes(2, last_rung_); }
+  // How the channel does: the mean of m over its edges (quality.h), 1 without edges; the bytes of
+  // all replicas, differences and offers; and the rung of the last message after an edge's first.
+  CodecReport report() const;
 
  private:
   struct Edge {
     std::vector<S> replica, difference;  // r, without the last offer, and D
     Payload offered;                     // the last offer
-    std::uint64_t pair = 0;              // its number
+    std::uint64_t number = 0;            // of that offer
     std::uint64_t taken = 0;             // the number of the last pair that was taken
     Quality quality, quality_before;     // with the last offer, and without it
     bool is_broken = false;              // no further pair is taken
@@ -98,44 +84,25 @@ class Channel {
     bool is_whole;
   };
   class Decoder;
-  std::size_t part_of(std::uint64_t pair) const { return (pair - 2) % form_.coding.parts; }
-  Range range_of(std::uint64_t pair) const;
+  std::size_t part_of(std::uint64_t number) const { return (number - 2) % form_.coding.parts; }
+  Range range_of(std::uint64_t number) const;
   template <class Visit>
-  bool for_tiles(std::uint64_t pair, Visit visit) const;
-  std::size_t header_bytes(std::uint64_t pair) const {
-    return form_.coding.is_chosen && pair > 1 && size_ > 0 ? 1 : 0;
+  bool for_tiles(std::uint64_t number, Visit visit) const;
+  std::size_t header_bytes(std::uint64_t number) const {
+    return form_.coding.is_chosen && number > 1 && size_ > 0 ? 1 : 0;
   }
-  Encoding encoding_of(std::uint64_t pair, std::size_t rung) const;
-  std::size_t rung_of(std::uint64_t pair, const Payload& message) const;
-  bool fits(std::uint64_t pair, const Payload& message) const;
+  Encoding encoding_of(std::uint64_t number, std::size_t rung) const;
+  std::size_t rung_of(std::uint64_t number, const Payload& message) const;
+  bool fits(std::uint64_t number, const Payload& message) const;
   void follow_offer(Edge& end) const;
-  std::optional<double> encode(std::uint64_t pair, const Encoding& encoding, std::span<const S> s,
+  std::optional<double> encode(std::uint64_t number, const Encoding& encoding, std::span<const S> s,
                                std::span<const S> r, std::byte* wire) const;
-  Message first_message(std::span<const S> s, BufferPool& pool) const;
-  std::vector<Piece> pieces_of(std::span<const S> difference, std::uint64_t pair) const;
+  std::vector<Piece> pieces_of(std::span<const S> difference, std::uint64_t number) const;
 
   WireForm form_;
   std::size_t halves_, size_;
   std::size_t last_rung_ = 0;
   std::map<std::uint64_t, Edge> edges_;
 };
-
-// The bytes of an offer of `vectors` vectors over an edge: with a compressor of one after the
-// edge's first, in slices of each message between two nodes.
-inline std::size_t vector_bytes(const WireForm& form, std::size_t vectors) {
-  const std::size_t numbers = vectors * count_of(form.segments);
-  const std::size_t slice = (numbers + 1) / 2;
-  if (form.coding.is_masked) return kSliceHead + kMaskedHead + kMaskedWidth * (slice + 1);
-  if (form.coding.in_slices) return kSliceHead + bytes_limit(*form.format, slice);
-  return form.remembers() ? Channel<float>(form, vectors).bytes(2)
-                          : bytes_limit(*form.format, numbers);
-}
-// The most bytes of a message of `vectors` vectors. A single hub has one slice of all numbers.
-inline std::size_t bytes_limit(const WireForm& form, std::size_t vectors) {
-  if (form.coding.is_masked)
-    return kSliceHead + kMaskedHead + kMaskedWidth * (vectors * count_of(form.segments) + 1);
-  return form.coding.is_of_differences() ? Channel<float>(form, vectors).bytes_limit()
-                                         : vector_bytes(form, vectors);
-}
 
 }  // namespace starling::optim

@@ -1,7 +1,6 @@
 #include "optim/codec/codec.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 #include "base/check.h"

@@ -1,6 +1,5 @@
 #include "optim/codec/ladder.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>

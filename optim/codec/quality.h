@@ -1,10 +1,10 @@
-// Quality: how much of a vector its messages carry, and the step theta that an edge can take
-// without divergence. For a message q that was encoded from v,
+// Quality: how much of a vector its messages carry, and the largest factor theta on the weight of
+// an edge without divergence. For a message q that was encoded from v,
 //   delta = 1 - ||v - q||^2 / ||v||^2 ,   m = .9 m + .1 delta ,   d = min(delta, m) ,
 //   c = d / (2 - d)
-// (m = 1 after the first vector, which is whole). Both ends take the smaller c of the two as the
-// step theta: no setting is tuned. Alone, delta or m would at times be too large for compressors
-// whose quality jumps.
+// (m = 1 after the first vector, which is whole). Both ends take the smaller c of the two as theta:
+// no setting is tuned. Alone, delta or m would at times be too large for compressors whose quality
+// jumps.
 #pragma once
 
 #include <algorithm>

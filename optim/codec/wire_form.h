@@ -1,15 +1,13 @@
-// WireForm: how the vectors of a run look on the wire: every number by itself in a format; with a
-// compressor or in parts, as differences to what the peer has decoded (channel.h); or in slices.
+// WireForm: how the vectors of a run look on the wire: every number by itself in a format; or, with
+// a compressor or in parts, as differences to what the peer has decoded (channel.h).
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/masks.h"
 #include "base/result.h"
 #include "optim/codec/compressor.h"
 #include "optim/codec/format.h"
@@ -24,17 +22,6 @@ struct Coding {
   std::size_t parts = 1;
   // Every message after an edge's first is encoded as Job::offer_to asks; see ladder.h.
   bool is_chosen = false;
-  // A message holds one slice, without a compressor or parts; see combine/slices.h.
-  bool in_slices = false;
-  // With slices: parts are masked, so that only their sum can be read; see combine/masked_parts.h.
-  // The caller makes the masks, for one trainer alone.
-  bool is_masked = false;
-  std::shared_ptr<Masks> masks = {};
-  // With masks: the part of a full averaging step that a model moves (Needs::mixing_share).
-  double share = 1;
-
-  // Whether messages hold differences to what the peer has decoded.
-  bool is_of_differences() const { return compressor != nullptr || parts > 1 || is_chosen; }
 };
 
 // A section of a vector; no block of a compressor crosses its ends.
@@ -52,12 +39,6 @@ inline std::size_t count_of(std::span<const Segment> segments) {
   return count;
 }
 
-// Bytes before the numbers of a message in slices.
-inline constexpr std::size_t kSliceHead = 8;
-// In a masked part: the bytes between that head and the numbers, and those of each number. One more
-// number shows whether the masks have cancelled.
-inline constexpr std::size_t kMaskedHead = 8, kMaskedWidth = 8;
-
 struct WireForm {
   // The format of vectors, with a compressor of an edge's first vector and of whole segments. Null:
   // that of the model's numbers.
@@ -65,14 +46,9 @@ struct WireForm {
   Coding coding = {};
   std::vector<Segment> segments = {};  // of the model
 
-  // Whether a message depends on earlier ones.
-  bool remembers() const { return coding.is_of_differences() || coding.in_slices; }
+  // Whether messages hold differences to what the peer has decoded.
+  bool remembers() const { return coding.compressor || coding.parts > 1 || coding.is_chosen; }
 };
-
-// The format of vectors if each can be decoded by itself; else null.
-inline const Format* readable_format(const WireForm& form) {
-  return form.remembers() ? nullptr : form.format;
-}
 
 // Parses "native" (no format) or a name of wire_form_names() with any percentage; no segments.
 Result<WireForm> parse_wire_form(std::string_view text);

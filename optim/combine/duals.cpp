@@ -42,9 +42,9 @@ Offer Duals<S>::offer(std::span<const S> x, std::span<const EdgePlace> to, Buffe
       const auto z = z_.find(place.edge);
       if (z == z_.end()) continue;
       const std::vector<S> q = vector_for(x, z->second);
-      offer.of_edge.push_back(offer_over(*channel_, place, std::span<const S>(q), pool));
+      offer.of_edge.push_back(channel_->offer(place, q, pool));
     }
-    offer.codec = report_of(*channel_);
+    offer.codec = channel_->report();
     return offer;
   }
   for (const auto& [edge, z] : z_)
@@ -57,7 +57,7 @@ template <class S>
 std::string_view Duals<S>::read(const MixTerm& term, std::vector<S>& scratch,
                                 std::vector<Piece>& pieces) {
   if (channel_) {
-    pieces = channel_->take(term.edge, term.pair, nullptr, term.theirs);
+    pieces = channel_->take(term.edge, term.number, nullptr, term.theirs);
     return pieces.empty() ? "encoding" : "";
   }
   if (!fits(*format_, term.theirs, size_)) return "size";

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -16,8 +15,7 @@
 
 #include "optim/codec/channel.h"
 #include "optim/codec/codec.h"
-#include "optim/combine/average.h"
-#include "optim/job.h"
+#include "optim/combine/edge_form.h"
 #include "optim/vector/buffer_pool.h"
 
 namespace starling::optim {

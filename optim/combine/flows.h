@@ -10,16 +10,14 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "optim/combine/average.h"
-#include "optim/job.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
 
-// The gain of flows in units of the gradient: 1 / span, 0 without steps (job.h).
+// The gain of flows in units of the gradient: 1 / span, 0 without steps (edge_vectors.h).
 inline double per_step(const MixTerm& term) {
   return term.span > 0 ? 1 / term.span : 0;
 }
@@ -60,7 +58,7 @@ class Flows {
   MixResult absorb(Average<S>& s, std::span<const MixTerm> terms, const Shares& shares) {
     std::vector<MixTerm> shared(terms.begin(), terms.end());
     for (MixTerm& term : shared) term.weight *= shares.share;
-    return s.absorb(shared, [&](const MixTerm& term) -> std::optional<typename Average<S>::Count> {
+    return s.absorb(shared, [&](const MixTerm& term) -> std::optional<FlowCount<S>> {
       const auto flow = flows_.find(term.edge);
       if (flow == flows_.end()) return std::nullopt;
       return {{flow->second, shares.gain ? term.weight * shares.gain(term) : term.weight}};

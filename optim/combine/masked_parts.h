@@ -25,12 +25,14 @@
 
 #include "base/masks.h"
 #include "base/payload.h"
-#include "optim/codec/wire_form.h"
 
 namespace starling::optim {
 
 // The value of 1 in fixed point, and the bound on the sum of all members' numbers.
 inline constexpr double kFixedOne = 0x1p32, kFixedLimit = 0x1p31;
+
+// The bytes of a part before its numbers, and those of each number.
+inline constexpr std::size_t kMaskedHead = 8, kMaskedWidth = 8;
 
 // What a node contributes to one round.
 template <class S>
@@ -58,7 +60,8 @@ class MaskedParts {
   std::shared_ptr<const MaskedRound<S>> begin(std::uint64_t round, std::span<const S> s);
   // Why the last begin() gave null, if a person can change that; else empty.
   const std::string& problem() const { return problem_; }
-  // The bytes of a part of `count` numbers, without the kSliceHead bytes before it.
+  // The bytes of a part of `count` numbers, without the word that slices.cpp writes before it. One
+  // more number shows whether the masks have cancelled.
   static constexpr std::size_t bytes(std::size_t count) {
     return kMaskedHead + kMaskedWidth * count + kMaskedWidth;
   }

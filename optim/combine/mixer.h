@@ -6,12 +6,11 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "optim/codec/codec.h"
 #include "optim/combine/reach.h"
-#include "optim/job.h"
+#include "optim/edge_vectors.h"
 #include "optim/vector/shared_vector.h"
 
 namespace starling::optim {
@@ -21,6 +20,14 @@ struct MixResult {
   std::vector<std::size_t> mixed = {};           // their indices among the terms
   std::vector<double> factors = {};              // on the weights of these
   std::vector<Rejection> rejections = {};        // of terms that were left out
+};
+
+// The flow that counts a term: `flow` += factor (theirs - own), over the last flow.size() numbers
+// of s.
+template <class S>
+struct FlowCount {
+  std::span<S> flow;
+  double factor;
 };
 
 // Returns the factor on the weight of each pair, by its distance; see reach.h.

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "optim/aggregation.h"
-#include "optim/job.h"
+#include "optim/edge_vectors.h"
 
 namespace starling::optim {
 

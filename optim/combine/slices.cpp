@@ -16,7 +16,6 @@ namespace {
 // The word that begins a message keeps the numbers after it aligned. In a part it is a hash of what
 // both ends must count alike (count_hash); in a mean it says whether there is one.
 using Word = std::uint64_t;
-static_assert(sizeof(Word) == kSliceHead);
 constexpr Word kNoMean = 0, kMean = 1;
 // With masks: the word of a part without numbers, and the bit of a mean, beside those of its span.
 constexpr Word kNoPart = 0, kMaskedMean = Word{1} << 63;
@@ -39,10 +38,10 @@ Word masked_hash(const Slot& slot, const MaskedRound<S>& given, std::size_t from
   return mix64(count_hash(slot, from, to) ^ life_of(*given.group, given.era));
 }
 
-// A message of the word and `bytes` bytes that `write` fills in, in a buffer for `most` bytes.
+// A message of the word and `bytes` bytes that `write` fills in, in a buffer of `most` bytes.
 template <class Write>
 Payload message_of(Word word, std::size_t bytes, std::size_t most, BufferPool& pool, Write write) {
-  auto buffer = pool.take(sizeof word + most);
+  auto buffer = pool.take(most);
   std::memcpy(buffer.get(), &word, sizeof word);
   write(buffer.get() + sizeof word);
   return BufferPool::seal(std::move(buffer), sizeof word + bytes);
@@ -84,23 +83,30 @@ auto find_in(Edges& edges, std::uint64_t edge, std::uint64_t number)
 }  // namespace
 
 template <class S>
-Slices<S>::Slices(const WireForm& form, std::size_t size)
-    : format_(form.format), size_(size), share_(form.coding.share) {
-  if (form.coding.is_masked) masked_.emplace(form.coding.masks);
+Slices<S>::Slices(const Format& format, const Slicing& slicing, std::size_t size)
+    : format_(&format), size_(size), share_(slicing.share) {
+  if (slicing.is_masked) masked_.emplace(slicing.masks);
+}
+
+template <class S>
+std::size_t Slices<S>::bytes(std::size_t count) const {
+  return sizeof(Word) +
+         (masked_ ? MaskedParts<S>::bytes(count) : optim::bytes_limit(*format_, count));
 }
 
 // Only one end may have counted the pair of a part that was sent over an edge that ends.
 template <class S>
-void Slices<S>::keep(std::span<const std::uint64_t> edges, std::shared_ptr<const MaskGroup> group) {
+std::vector<std::uint64_t> Slices<S>::keep(const EdgeLives& lives) {
   bool is_lost = false;
+  const std::vector<std::uint64_t> edges = lives.all();
   std::erase_if(edges_, [&](const auto& item) {
     if (std::ranges::find(edges, item.first) != edges.end()) return false;
     for (const auto& [number, parts] : item.second) is_lost = is_lost || parts.given != nullptr;
     return true;
   });
-  if (!masked_) return;
-  masked_->follow(std::move(group));
-  if (is_lost) masked_->lose();
+  if (masked_) masked_->follow(lives.mask_group);
+  if (masked_ && is_lost) masked_->lose();
+  return counted(lives.open);
 }
 
 template <class S>
@@ -114,8 +120,7 @@ typename Slices<S>::Range Slices<S>::slice(const Slot& slot, std::size_t place) 
 // The same for parts and means, so that the pool can reuse buffers of one for the other.
 template <class S>
 std::size_t Slices<S>::most_bytes(const Slot& slot) const {
-  const std::size_t numbers = size_ / std::max<std::size_t>(slot.hubs, 1) + 1;
-  return masked_ ? MaskedParts<S>::bytes(numbers) : format_->width * numbers;
+  return bytes(size_ / std::max<std::size_t>(slot.hubs, 1) + 1);
 }
 
 template <class S>
@@ -126,7 +131,7 @@ bool Slices<S>::holds(const Payload& message, Range range) const {
 template <class S>
 bool Slices<S>::holds_part(const Payload& message, Range range) const {
   if (!masked_) return holds(message, range);
-  return message.size() == sizeof(Word) + MaskedParts<S>::bytes(range.count);
+  return message.size() == bytes(range.count);
 }
 
 template <class S>
@@ -160,8 +165,13 @@ Payload Slices<S>::masked_part(const Parts& parts, BufferPool& pool) {
 }
 
 template <class S>
-std::vector<EdgeOffer> Slices<S>::offer(std::span<const EdgePlace> to, std::span<const S> s,
-                                        BufferPool& pool) {
+Offer Slices<S>::offer(std::span<const EdgePlace> to, SharedVector<S>& s) {
+  return {.of_edge = messages(to, s, wire_), .problem = problem()};
+}
+
+template <class S>
+std::vector<EdgeOffer> Slices<S>::messages(std::span<const EdgePlace> to, std::span<const S> s,
+                                           BufferPool& pool) {
   std::vector<EdgeOffer> offers(to.size());
   std::vector<EdgeOffer*> means;
   const auto is_part = [](const EdgePlace& place) { return place.number % 2 == 1; };
@@ -296,7 +306,7 @@ Payload Slices<S>::masked_mean(std::span<Source> from, std::span<const S> s,
 // gain 1, s becomes `more` to the last bit. A missing `less` is 0.
 template <class S>
 void Slices<S>::add(Range range, Numbers more, std::optional<Numbers> less, Gains gains,
-                    std::span<S> s, const Count* count) const {
+                    std::span<S> s, const std::optional<Count>& count) const {
   std::array<S, kSliceTile> more_scratch, less_scratch{};
   const std::size_t counted = count ? s.size() - count->flow.size() : s.size();
   const S g = static_cast<S>(gains.model), factor = static_cast<S>(gains.flow);
@@ -319,7 +329,7 @@ void Slices<S>::add(Range range, Numbers more, std::optional<Numbers> less, Gain
 // Moves this hub's slice by (part received - mean sent), with masks by D.
 template <class S>
 void Slices<S>::add_own(const Parts& taken, const MixTerm& term, Gains gains, std::span<S> s,
-                        const Count* count) const {
+                        const std::optional<Count>& count) const {
   const Range range = slice(taken.slot, taken.slot.own);
   if (!masked_) {
     const Numbers theirs = reader_of<S>(*format_, taken.theirs);
@@ -332,7 +342,7 @@ void Slices<S>::add_own(const Parts& taken, const MixTerm& term, Gains gains, st
 
 template <class S>
 void Slices<S>::add_theirs(const Parts& taken, const MixTerm& term, Gains gains, std::span<S> s,
-                           const Count* count) const {
+                           const std::optional<Count>& count) const {
   const Range range = slice(taken.slot, taken.slot.theirs);
   const Numbers mean = reader_of<S>(*format_, term.theirs);
   if (!masked_) return add(range, mean, reader_of<S>(*format_, taken.own), gains, s, count);
@@ -372,10 +382,25 @@ void Slices<S>::take_part(const MixTerm& term, Parts& parts) {
 }
 
 template <class S>
-typename Slices<S>::Taken Slices<S>::take(const MixTerm& term, std::span<S> s,
-                                          const Counts& counts) {
-  const bool are_parts = term.pair % 2 == 1;
-  Parts* const parts = find_in(edges_, term.edge, are_parts ? term.pair : term.pair - 1);
+MixResult Slices<S>::absorb(std::span<const MixTerm> terms, const FlowCounts<S>& counts,
+                            SharedVector<S>& s) {
+  MixResult result;
+  for (std::size_t place = 0; place < terms.size(); ++place) {
+    const NodeId peer = terms[place].peer;
+    const Taken taken = take(terms[place], counts, s.edit());
+    if (!taken.is_sound) result.rejections.push_back({peer, "encoding"});
+    if (!taken.distance) continue;
+    result.distances.push_back({peer, *taken.distance});
+    result.mixed.push_back(place);
+  }
+  return result;
+}
+
+template <class S>
+typename Slices<S>::Taken Slices<S>::take(const MixTerm& term, const FlowCounts<S>& counts,
+                                          std::span<S> s) {
+  const bool are_parts = term.number % 2 == 1;
+  Parts* const parts = find_in(edges_, term.edge, are_parts ? term.number : term.number - 1);
   if (!parts || term.theirs.size() < sizeof(Word)) return {.is_sound = false};
   if (are_parts) {
     take_part(term, *parts);
@@ -383,43 +408,43 @@ typename Slices<S>::Taken Slices<S>::take(const MixTerm& term, std::span<S> s,
   }
   const Parts taken = std::move(*parts);
   std::map<std::uint64_t, Parts>& on_edge = edges_.at(term.edge);
-  on_edge.erase(on_edge.begin(), on_edge.find(term.pair + 1));
-  return taken.has_come ? take_means(term, taken, s, counts) : Taken{.is_sound = false};
+  on_edge.erase(on_edge.begin(), on_edge.find(term.number + 1));
+  return taken.has_come ? take_means(term, taken, counts, s) : Taken{.is_sound = false};
 }
 
 template <class S>
 typename Slices<S>::Taken Slices<S>::take_means(const MixTerm& term, const Parts& taken,
-                                                std::span<S> s, const Counts& counts) {
+                                                const FlowCounts<S>& counts, std::span<S> s) {
   const double nodes = static_cast<double>(taken.slot.nodes),
                gain = share(term, taken.slot) * nodes;
-  const auto gains = [&](const Count* count) -> Gains {
+  const auto own = count(term, taken, term.own, counts);
+  const auto theirs = count(term, taken, term.theirs, counts);
+  const auto gains = [&](const std::optional<Count>& count) -> Gains {
     return {gain, count ? count->factor * nodes : 0};
   };
   const bool gave = is_mean(term.own), gets = is_mean(term.theirs);
   if (masked_ && (gave || gets) && !(gain > 0)) masked_->lose();
-  if (gave && gain > 0) add_own(taken, term, gains(counts.own), s, counts.own);
+  if (gave && gain > 0) add_own(taken, term, gains(own), s, own);
   if (!gets) return {.distance = taken.distance};
   const bool is_sound = (!masked_ || taken.given) &&
                         is_finite_mean(term.theirs, slice(taken.slot, taken.slot.theirs));
-  if (is_sound && gain > 0) add_theirs(taken, term, gains(counts.theirs), s, counts.theirs);
+  if (is_sound && gain > 0) add_theirs(taken, term, gains(theirs), s, theirs);
   return {.distance = taken.distance, .is_sound = is_sound};
 }
 
+// The flow that counts one mean of a pair of means. With masks the span of a missing mean is 0.
 template <class S>
-typename Slices<S>::Spans Slices<S>::spans(const MixTerm& term) const {
-  if (term.pair % 2 == 1) return {};
-  const Parts* const parts = find_in(edges_, term.edge, term.pair - 1);
-  if (!parts) return {};
+std::optional<FlowCount<S>> Slices<S>::count(const MixTerm& term, const Parts& taken,
+                                             const Payload& mean,
+                                             const FlowCounts<S>& counts) const {
+  if (!counts || (masked_ && !taken.given)) return std::nullopt;
+  MixTerm counted = {.peer = term.peer, .weight = share(term, taken.slot), .theirs = {}};
+  counted.edge = masked_ ? life_of(*taken.given->group, taken.given->era) : term.edge;
   if (!masked_)
-    return {.life = term.edge, .weight = term.weight, .own = parts->span, .theirs = parts->span};
-  if (!parts->given) return {};
-  const auto told = [this](const Payload& message) {
-    return is_mean(message) ? span_of_word(word_of(message)) : 0;
-  };
-  return {.life = life_of(*parts->given->group, parts->given->era),
-          .weight = share(term, parts->slot),
-          .own = told(term.own),
-          .theirs = told(term.theirs)};
+    counted.span = taken.span;
+  else if (is_mean(mean))
+    counted.span = span_of_word(word_of(mean));
+  return counts(counted);
 }
 
 template <class S>

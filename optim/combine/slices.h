@@ -29,59 +29,39 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/payload.h"
 #include "optim/codec/codec.h"
-#include "optim/codec/wire_form.h"
+#include "optim/combine/edge_form.h"
 #include "optim/combine/masked_parts.h"
-#include "optim/job.h"
 #include "optim/vector/buffer_pool.h"
 
 namespace starling::optim {
 
-// The flow that counts a term: `flow` += factor (theirs - own), over the last flow.size() numbers
-// of s.
 template <class S>
-struct FlowCount {
-  std::span<S> flow;
-  double factor;
-};
-
-template <class S>
-class Slices {
+class Slices final : public EdgeForm<S> {
  public:
-  // For vectors of `size` numbers, sent in the form.
-  Slices(const WireForm& form, std::size_t size);
+  // For vectors of `size` numbers, sent in the format.
+  Slices(const Format& format, const Slicing& slicing, std::size_t size);
 
-  // Sets the edges; deletes the state of all others. `group`: with masks, the members from now on;
-  // null: too few.
-  void keep(std::span<const std::uint64_t> edges, std::shared_ptr<const MaskGroup> group = nullptr);
+  std::vector<std::uint64_t> keep(const EdgeLives& lives) override;
+  Offer offer(std::span<const EdgePlace> to, SharedVector<S>& s) override;
+  MixResult absorb(std::span<const MixTerm> terms, const FlowCounts<S>& counts,
+                   SharedVector<S>& s) override;
+  // Between two nodes. With masks a single hub may have one slice of all numbers.
+  std::size_t vector_bytes() const override { return bytes((size_ + 1) / 2); }
+  std::size_t bytes_limit() const override { return masked_ ? bytes(size_) : vector_bytes(); }
+
   // Why the last offer of parts was without numbers, for a person; empty: no such reason.
   std::string problem() const { return masked_ ? masked_->problem() : std::string(); }
   // The messages over the edges `to`: parts have odd numbers, means even ones. Offering a number
   // again replaces the earlier offer, which was not sent.
-  std::vector<EdgeOffer> offer(std::span<const EdgePlace> to, std::span<const S> s,
-                               BufferPool& pool);
-
-  // How a pair of means is counted: under which edge id, with which weight and spans. All are 0 for
-  // a pair of parts. With masks, the span of a missing mean is 0. Call spans() before take().
-  struct Spans {
-    std::uint64_t life = 0;
-    double weight = 0;
-    double own = 0, theirs = 0;  // of this node's slice and of the peer's
-  };
-  Spans spans(const MixTerm& term) const;
+  std::vector<EdgeOffer> messages(std::span<const EdgePlace> to, std::span<const S> s,
+                                  BufferPool& pool);
   // The ids under which the edges are counted: with masks one for group and era, or none.
   std::vector<std::uint64_t> counted(std::span<const std::uint64_t> edges) const;
 
-  using Count = FlowCount<S>;
-  // The flows that count this node's slice and the peer's; null: none.
-  struct Counts {
-    const Count* own = nullptr;
-    const Count* theirs = nullptr;
-  };
   // The result of a pair of messages.
   struct Taken {
     // ||s_j - s_i||, estimated from the numbers of one slice; only after a pair of means. With
@@ -90,8 +70,9 @@ class Slices {
     std::optional<double> distance = {};
     bool is_sound = true;  // the peer's message is valid
   };
-  // Processes both messages of a pair. A pair of means, with weight g / n, moves s.
-  Taken take(const MixTerm& term, std::span<S> s, const Counts& counts);
+  // Processes both messages of a pair. A pair of means, with weight g / n, moves s. `counts` is
+  // asked once for each mean, with its span and an id that counted() gives.
+  Taken take(const MixTerm& term, const FlowCounts<S>& counts, std::span<S> s);
 
  private:
   // The two parts of one round on one edge.
@@ -117,9 +98,11 @@ class Slices {
     double model, flow;  // factors on the difference that is added to s and to the flow
   };
   using Numbers = VectorReader<S>;
+  using Count = FlowCount<S>;
   // ---- messages
   // The slice of the hub at a place; empty: there is no such hub.
   Range slice(const Slot& slot, std::size_t place) const;
+  std::size_t bytes(std::size_t count) const;  // of a message of so many numbers
   std::size_t most_bytes(const Slot& slot) const;
   Payload part(const Slot& slot, std::span<const S> s, BufferPool& pool) const;
   Payload masked_part(const Parts& parts, BufferPool& pool);
@@ -134,15 +117,18 @@ class Slices {
   bool is_finite_mean(const Payload& message, Range range) const;
   // ---- pairs
   void take_part(const MixTerm& term, Parts& parts);
-  Taken take_means(const MixTerm& term, const Parts& taken, std::span<S> s, const Counts& counts);
+  Taken take_means(const MixTerm& term, const Parts& taken, const FlowCounts<S>& counts,
+                   std::span<S> s);
+  std::optional<Count> count(const MixTerm& term, const Parts& taken, const Payload& mean,
+                             const FlowCounts<S>& counts) const;
   // The weight of a term; with masks that of the algorithm's full share.
   double share(const MixTerm& term, const Slot& slot) const;
   void add(Range range, Numbers more, std::optional<Numbers> less, Gains gains, std::span<S> s,
-           const Count* count) const;
+           const std::optional<Count>& count) const;
   void add_own(const Parts& taken, const MixTerm& term, Gains gains, std::span<S> s,
-               const Count* count) const;
+               const std::optional<Count>& count) const;
   void add_theirs(const Parts& taken, const MixTerm& term, Gains gains, std::span<S> s,
-                  const Count* count) const;
+                  const std::optional<Count>& count) const;
   static const Format& native();
 
   const Format* format_;
@@ -150,6 +136,7 @@ class Slices {
   double share_;                          // of the algorithm; used with masks
   std::optional<MaskedParts<S>> masked_;  // empty: without masks
   std::map<std::uint64_t, std::map<std::uint64_t, Parts>> edges_;  // by edge id and number
+  BufferPool wire_;                                                // buffers of messages
 };
 
 }  // namespace starling::optim

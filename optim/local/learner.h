@@ -11,11 +11,11 @@
 #include <span>
 #include <string>
 
-#include "optim/job.h"
 #include "optim/local/blocks.h"
 #include "optim/state.h"
 #include "optim/vector/buffer_pool.h"
 #include "optim/vector/kernels.h"
+#include "optim/workload.h"
 
 namespace starling::optim {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "optim/job.h"
+#include "optim/workload.h"
 
 namespace starling::optim {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "optim/job.h"
+#include "optim/evaluation.h"
 #include "optim/local/blocks.h"
 #include "optim/local/local_data.h"
 

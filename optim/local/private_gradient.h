@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "base/key_stream.h"
-#include "optim/job.h"
 #include "optim/local/objective.h"
 #include "optim/options.h"
 #include "optim/privacy/ledger.h"
 #include "optim/state.h"
+#include "optim/workload.h"
 
 namespace starling::optim {
 

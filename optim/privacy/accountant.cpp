@@ -1,7 +1,6 @@
 #include "optim/privacy/accountant.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "optim/job.h"
 #include "optim/privacy/accountant.h"
 #include "optim/state.h"
+#include "optim/workload.h"
 
 namespace starling::optim {
 

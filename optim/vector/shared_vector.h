@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <memory>
 #include <span>
-#include <type_traits>
 
 #include "base/check.h"
 #include "base/payload.h"

@@ -156,7 +156,7 @@ std::vector<WireForm> forms_that_remember() {
   std::vector<WireForm> forms;
   for (const std::string& name : wire_form_names()) {
     WireForm form = wire_form_named(name);
-    if (!form.coding.is_of_differences()) form.coding.parts = 2;
+    if (!form.remembers()) form.coding.parts = 2;
     form.segments = {{70}, {3, true}, {40}};
     forms.push_back(form);
   }
@@ -194,12 +194,10 @@ template <class S>
 void sum_slices(const Format& format, bool is_masked, Input& in) {
   constexpr std::size_t kSize = 10;
   const std::vector<std::uint64_t> edges = {1, 2};
-  WireForm form{.format = &format};
-  form.coding.in_slices = true;
-  form.coding.is_masked = is_masked;
-  if (is_masked) form.coding.masks = std::make_shared<Masks>(test_key(0).curve_secret());
-  Slices<S> slices(form, kSize);
-  if (is_masked) slices.keep(edges, group_of_three());
+  Slicing slicing{.is_masked = is_masked};
+  if (is_masked) slicing.masks = std::make_shared<Masks>(test_key(0).curve_secret());
+  Slices<S> slices(format, slicing, kSize);
+  if (is_masked) slices.keep({.open = edges, .mask_group = group_of_three()});
   BufferPool pool;
   std::vector<S> s(kSize, S{1});
   for (std::uint64_t round = 1; !in.empty() && round < 4; ++round) {
@@ -210,7 +208,7 @@ void sum_slices(const Format& format, bool is_masked, Input& in) {
       means.push_back({.edge = edge, .number = 2 * round, .slot = slot});
     }
     for (const auto* places : {&parts, &means})
-      for (const EdgeOffer& own : slices.offer(*places, std::span<const S>(s), pool)) {
+      for (const EdgeOffer& own : slices.messages(*places, std::span<const S>(s), pool)) {
         const std::size_t how = in.byte();
         std::string bytes(in.text(how % 4 == 0 ? in.byte() : own.payload.size()));
         // Its own message has the right head where the two count alike.
@@ -222,8 +220,8 @@ void sum_slices(const Format& format, bool is_masked, Input& in) {
                      .own = own.payload,
                      .edge = own.edge,
                      .span = 1,
-                     .pair = own.number},
-                    s, {});
+                     .number = own.number},
+                    {}, s);
       }
   }
 }

@@ -76,9 +76,9 @@ TEST_CASE_TEMPLATE("What one end gains the other loses to the last bit", S, floa
       Prng prng(1);
       for (std::uint64_t pair = 1; pair < 30; ++pair) {
         const auto from_a =
-            ends.a.offer(kEdge, pair, normal<S>(prng), ends.pool, any_shortening(prng));
+            ends.a.offer({kEdge, pair, any_shortening(prng)}, normal<S>(prng), ends.pool);
         const auto from_b =
-            ends.b.offer(kEdge, pair, normal<S>(prng), ends.pool, any_shortening(prng));
+            ends.b.offer({kEdge, pair, any_shortening(prng)}, normal<S>(prng), ends.pool);
         CHECK(from_a.payload.size() <= ends.a.bytes_limit());
         const auto at_a = joined<S>(ends.a.take(kEdge, pair, &from_a.payload, from_b.payload));
         const auto at_b = joined<S>(ends.b.take(kEdge, pair, &from_b.payload, from_a.payload));
@@ -100,10 +100,10 @@ TEST_CASE_TEMPLATE("The difference of vectors at rest becomes exact", S, float, 
     std::vector<S> found;
     for (std::uint64_t pair = 1; pair < 400; ++pair) {
       if (pair == 2) at_a = normal<S>(prng);
-      const auto from_a = ends.a.offer(kEdge, pair, at_a, ends.pool, any_shortening(prng));
-      const auto from_b = ends.b.offer(kEdge, pair, at_b, ends.pool, any_shortening(prng));
-      CHECK(from_a.step >= 0);
-      CHECK(from_a.step <= 1);
+      const auto from_a = ends.a.offer({kEdge, pair, any_shortening(prng)}, at_a, ends.pool);
+      const auto from_b = ends.b.offer({kEdge, pair, any_shortening(prng)}, at_b, ends.pool);
+      CHECK(from_a.theta >= 0);
+      CHECK(from_a.theta <= 1);
       found = joined<S>(ends.a.take(kEdge, pair, &from_a.payload, from_b.payload));
       REQUIRE(!found.empty());
     }
@@ -112,7 +112,7 @@ TEST_CASE_TEMPLATE("The difference of vectors at rest becomes exact", S, float, 
     const double off =
         std::sqrt(squared_distance(std::span<const S>(found), std::span<const S>(wanted)));
     CHECK(off < 1e4 * std::numeric_limits<S>::epsilon() * norm<S>(wanted));
-    CHECK(ends.a.quality() > 0);
+    CHECK(ends.a.report().quality > 0);
   }
 }
 
@@ -121,12 +121,12 @@ TEST_CASE("The size of a vector is that of every message after the first") {
     CAPTURE(to_string(form));
     Ends<float> ends(form);
     Prng prng(5);
-    CHECK(ends.a.offer(kEdge, 1, normal<float>(prng), ends.pool).payload.size() == 4 * kSize);
-    CHECK(bytes_limit(form, 2) >= 4 * kSize);
-    CHECK(bytes_limit(form, 2) < 4 * kSize + kHalves * 10);
+    CHECK(ends.a.offer({kEdge, 1}, normal<float>(prng), ends.pool).payload.size() == 4 * kSize);
+    CHECK(ends.a.bytes_limit() >= 4 * kSize);
+    CHECK(ends.a.bytes_limit() < 4 * kSize + kHalves * 10);
     for (std::uint64_t pair = 2; pair < 4; ++pair)
-      CHECK(ends.a.offer(kEdge, pair, normal<float>(prng), ends.pool).payload.size() ==
-            vector_bytes(form, 2));
+      CHECK(ends.a.offer({kEdge, pair}, normal<float>(prng), ends.pool).payload.size() ==
+            ends.a.bytes(2));
   }
 }
 
@@ -134,8 +134,8 @@ TEST_CASE("A vector without numbers has no bytes") {
   for (WireForm form : forms()) {
     CAPTURE(to_string(form));
     form.segments.clear();
-    CHECK(bytes_limit(form, 1) == 0);
-    CHECK(vector_bytes(form, 1) == 0);
+    CHECK(Channel<float>(form).bytes_limit() == 0);
+    CHECK(Channel<float>(form).bytes(2) == 0);
   }
 }
 
@@ -144,14 +144,14 @@ TEST_CASE("The quality of a channel is the mean of those that its messages tell"
     CAPTURE(to_string(form));
     Ends<double> ends(form);
     Prng prng(6);
-    CHECK(ends.a.quality() == 1);
+    CHECK(ends.a.report().quality == 1);
     double last = 0, other = 0;
     for (std::uint64_t pair = 1; pair < 5; ++pair) {
-      last = ends.a.offer(kEdge, pair, normal<double>(prng), ends.pool).quality;
+      last = ends.a.offer({kEdge, pair}, normal<double>(prng), ends.pool).quality;
       CHECK((pair == 1 || form.coding.is_chosen ? last == 1 : last < 1));
     }
-    other = ends.a.offer(kEdge + 1, 1, normal<double>(prng), ends.pool).quality;
-    CHECK(ends.a.quality() == doctest::Approx((last + other) / 2));
+    other = ends.a.offer({kEdge + 1, 1}, normal<double>(prng), ends.pool).quality;
+    CHECK(ends.a.report().quality == doctest::Approx((last + other) / 2));
   }
 }
 
@@ -163,11 +163,11 @@ TEST_CASE("An offer that was not sent leaves no trace") {
     for (std::uint64_t pair = 1; pair < 10; ++pair) {
       const auto s = normal<double>(prng);
       if (prng.below(2) == 0)
-        ends.a.offer(kEdge, pair, normal<double>(prng), ends.pool, any_shortening(prng));
+        ends.a.offer({kEdge, pair, any_shortening(prng)}, normal<double>(prng), ends.pool);
       const std::size_t shortening = any_shortening(prng);
-      const auto twice = ends.a.offer(kEdge, pair, s, ends.pool, shortening);
-      const auto once = ends.b.offer(kEdge, pair, s, ends.pool, shortening);
-      CHECK(twice.step == once.step);
+      const auto twice = ends.a.offer({kEdge, pair, shortening}, s, ends.pool);
+      const auto once = ends.b.offer({kEdge, pair, shortening}, s, ends.pool);
+      CHECK(twice.theta == once.theta);
       REQUIRE(twice.payload.size() == once.payload.size());
       std::vector<std::byte> of_a(once.payload.size()), of_b(once.payload.size());
       twice.payload.copy_to(0, of_a);
@@ -187,9 +187,9 @@ TEST_CASE_TEMPLATE("A vector with a number that is not finite changes nothing", 
       auto s = own;
       const bool is_sick = pair % 2 == 0;
       if (is_sick) s[1711] = std::numeric_limits<S>::quiet_NaN();
-      const auto from_a = ends.a.offer(kEdge, pair, s, ends.pool);
-      const auto from_b = ends.b.offer(kEdge, pair, other, ends.pool);
-      CHECK((from_a.step == 0) == is_sick);
+      const auto from_a = ends.a.offer({kEdge, pair}, s, ends.pool);
+      const auto from_b = ends.b.offer({kEdge, pair}, other, ends.pool);
+      CHECK((from_a.theta == 0) == is_sick);
       const auto found = joined<S>(ends.b.take(kEdge, pair, &from_b.payload, from_a.payload));
       REQUIRE(!found.empty());
       for (const S value : found) REQUIRE(std::isfinite(value));
@@ -203,14 +203,14 @@ TEST_CASE("After a message of the wrong size or form nothing is taken from the e
     Ends<double> ends(form);
     Prng prng(5);
     const auto s = normal<double>(prng);
-    const auto offered = ends.a.offer(kEdge, 1, s, ends.pool);
+    const auto offered = ends.a.offer({kEdge, 1}, s, ends.pool);
     CHECK(joined<double>(ends.b.take(kEdge, 1, nullptr, offered.payload)).size() == s.size());
     std::vector<std::byte> bytes(ends.a.bytes(2), std::byte{0xff});  // scales that are no numbers
     CHECK(ends.b.take(kEdge, 2, nullptr, Payload::copy_of(bytes)).empty());
-    CHECK(ends.b.take(kEdge, 2, nullptr, ends.a.offer(kEdge, 2, s, ends.pool).payload).empty());
+    CHECK(ends.b.take(kEdge, 2, nullptr, ends.a.offer({kEdge, 2}, s, ends.pool).payload).empty());
     CHECK(ends.a.take(kEdge, 1, nullptr, offered.payload.slice(0, 40)).empty());
     ends.b.keep({});
-    CHECK(ends.b.memory_bytes() == 0);
+    CHECK(ends.b.report().memory_bytes == 0);
     CHECK(joined<double>(ends.b.take(kEdge, 1, nullptr, offered.payload)).size() == s.size());
   }
 }

@@ -44,6 +44,10 @@ double drawn(std::size_t node, std::size_t k) {
   return 200 * Prng(mix64(node << 32 | k)).uniform() - 100;
 }
 
+Slicing masked_by(std::size_t key) {
+  return {.is_masked = true, .masks = std::make_shared<Masks>(test_key(key).curve_secret())};
+}
+
 // Nodes that exchange parts and means by hand.
 class Circle {
  public:
@@ -53,10 +57,7 @@ class Circle {
     std::vector<std::size_t> all(nodes);
     for (std::size_t node = 0; node < nodes; ++node) all[node] = node;
     for (std::size_t node = 0; node < nodes; ++node) {
-      WireForm form{.format = format_named(format)};
-      form.coding.in_slices = form.coding.is_masked = true;
-      form.coding.masks = std::make_shared<Masks>(test_key(node).curve_secret());
-      slices.emplace_back(form, size);
+      slices.emplace_back(*format_named(format), masked_by(node), size);
       Vector own(size);
       for (std::size_t k = 0; k < size; ++k) own[k] = model(node, k);
       s.push_back(std::move(own));
@@ -75,8 +76,9 @@ class Circle {
   void give(std::uint64_t round) {
     parts.assign(nodes(), std::vector<Payload>(nodes()));
     for (std::size_t node = 0; node < nodes(); ++node) {
-      slices[node].keep(edges_of(node), groups[node]);
-      const auto offers = slices[node].offer(places(round, node, 1), s[node], pool_);
+      const std::vector<std::uint64_t> edges = edges_of(node);
+      slices[node].keep({.open = edges, .mask_group = groups[node]});
+      const auto offers = slices[node].messages(places(round, node, 1), s[node], pool_);
       for (const EdgeOffer& offer : offers) parts[node][peer_of(node, offer.edge)] = offer.payload;
     }
   }
@@ -89,7 +91,7 @@ class Circle {
         if (peer != node && reaches(peer, node) && reaches(node, peer))
           take(node, peer, 2 * round - 1, parts[node][peer], parts[peer][node]);
     for (std::size_t node = 0; node < nodes(); ++node) {
-      const auto offers = slices[node].offer(places(round, node, 0), s[node], pool_);
+      const auto offers = slices[node].messages(places(round, node, 0), s[node], pool_);
       for (const EdgeOffer& offer : offers) means[node][peer_of(node, offer.edge)] = offer.payload;
     }
   }
@@ -162,8 +164,8 @@ class Circle {
                                           .own = own,
                                           .edge = edge(node, peer),
                                           .span = 1,
-                                          .pair = number},
-                                         s[node], {});
+                                          .number = number},
+                                         {}, s[node]);
     CHECK(taken.is_sound);
   }
 
@@ -273,7 +275,7 @@ TEST_CASE("A group that changes and changes back counts anew at all members") {
   circle.exchange(1);
   const std::vector<std::uint64_t> edges = {1};
   const auto before = circle.slices[1].counted(edges);
-  circle.slices[0].keep({}, group_of(0, {0, 1, 2}));
+  circle.slices[0].keep({.open = {}, .mask_group = group_of(0, {0, 1, 2})});
   for (std::uint64_t round = 2; round < 4; ++round) circle.exchange(round);
   const auto after = circle.slices[1].counted(edges);
   CHECK(before.size() == 1);
@@ -285,10 +287,7 @@ TEST_CASE("A group that changes and changes back counts anew at all members") {
 TEST_CASE("Parts whose masks do not cancel give no mean") {
   Circle circle(4, 200);
   // The others know node 3 by another key than it masks with. Of its own slice it masks nothing.
-  WireForm form{.format = format_named("f64")};
-  form.coding.in_slices = form.coding.is_masked = true;
-  form.coding.masks = std::make_shared<Masks>(test_key(9).curve_secret());
-  circle.slices[3] = Slices<double>(form, 200);
+  circle.slices[3] = Slices<double>(*format_named("f64"), masked_by(9), 200);
   const std::vector<Vector> before = circle.s;
   circle.exchange(1);
   const auto [first, count] = circle.slice(1, 3);

@@ -70,7 +70,7 @@ std::vector<LegalWay> legal_ways() {
 optim::Options training_by(const LegalWay& way, optim::Options training) {
   training.algorithm = way.algorithm;
   training.outer = way.outer;
-  training.codec.coding.in_slices = way.schedule->is_in_slices;
+  training.aggregation.slicing.is_on = way.schedule->is_in_slices;
   return training;
 }
 

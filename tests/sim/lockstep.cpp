@@ -228,13 +228,13 @@ optim::MixTerm Lockstep::term(std::size_t node, std::size_t from, double weight)
   term.theirs = offers_[from].offer;
   term.own = offers_[node].offer;
   for (const optim::EdgeOffer& offer : offers_[from].edge_offers)
-    if (offer.edge == edge(from, node)) term.theirs = offer.payload, term.theta = offer.step;
+    if (offer.edge == edge(from, node)) term.theirs = offer.payload, term.theta = offer.theta;
   if (!needs_.in_order) return term;
   for (const optim::EdgeOffer& offer : offers_[node].edge_offers) {
     if (offer.edge != term.edge) continue;
     term.own = offer.payload;
-    term.pair = offer.number;
-    term.theta = std::min(term.theta, offer.step);
+    term.number = offer.number;
+    term.theta = std::min(term.theta, offer.theta);
   }
   term.weight *= term.theta;
   if (term.theta > 0) term.span /= term.theta;

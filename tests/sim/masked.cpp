@@ -16,7 +16,7 @@ LegalWay sliced_way(std::string_view algorithm) {
 
 optim::Options masked_training(const LegalWay& way, optim::Options training) {
   training = training_by(way, std::move(training));
-  training.codec.coding.is_masked = true;
+  training.aggregation.slicing.is_masked = true;
   return training;
 }
 
@@ -24,7 +24,7 @@ sim::TrainerFactory masked_trainers(const optim::Options& training, std::uint64_
                                     const MaskedMaker& make) {
   return [=](std::size_t index) {
     optim::Options own = training;
-    own.codec.coding.masks =
+    own.aggregation.slicing.masks =
         std::make_shared<Masks>(sim::credentials_of(seed, index)->key.curve_secret());
     return make(own, index);
   };

@@ -241,7 +241,7 @@ TEST_CASE("The mean stays through a partition under loss with algorithms that ke
         CAPTURE(codec);
         optim::Options training = training_with(&row, codec);
         if (schedule.is_in_slices && training.codec.remembers()) continue;
-        training.codec.coding.in_slices = schedule.is_in_slices;
+        training.aggregation.slicing.is_on = schedule.is_in_slices;
         sim::Options options = world_of(kWhole, training, 1);
         if (schedule.is_in_slices) options.base.topology.kind = topology::Kind::complete;
         options.base.expect = kWhole;

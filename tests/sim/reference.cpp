@@ -227,7 +227,7 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   options.base.needs = needs_of(training);
   options.base.local_steps = training.local_steps;
   options.base.encodings = encodings_of(training);
-  options.format = readable_format(training.codec);
+  options.format = readable_format(training);
   options.aggregation = training.aggregation;
   if (options.base.needs.is_pairwise) options.base.schedule = gossip::schedule_named("pairwise");
   return options;

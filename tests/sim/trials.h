@@ -36,7 +36,7 @@ inline sim::Options compressed_trial() {
   sim::Options trial = quick_trial();
   const optim::Options training = compressed_training();
   trial.base.needs = needs_of(training);
-  trial.format = readable_format(training.codec);
+  trial.format = readable_format(training);
   trial.aggregation = training.aggregation;
   return trial;
 }

@@ -11,8 +11,8 @@ table='
 base:
 topology: base
 optim/vector: base
-optim/codec: base optim/vector
 optim/job: base
+optim/codec: base optim/vector optim/job
 optim/registry: base optim/vector optim/job
 optim/options: base optim/codec optim/job optim/registry
 optim/privacy: base optim/job optim/options
@@ -45,8 +45,8 @@ daemon/cli/help: base daemon/process daemon/cli/terminal
 daemon/cli/ask: base daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/up: base topology models/data gossip/report daemon/process daemon/setup daemon/attach \
   daemon/rest daemon/cli/terminal daemon/cli/help
-daemon/cli/offline: base topology optim/codec optim/registry optim/privacy models models/data \
-  gossip daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
+daemon/cli/offline: base topology optim/codec optim/registry optim/privacy optim/combine models \
+  models/data gossip daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/keys: base gossip/wire gossip/trust daemon/process daemon/setup daemon/rest \
   daemon/cli/terminal daemon/cli/help daemon/cli/ask
 daemon/cli/simulate: base optim/options optim/trainer models/data gossip/report sim daemon/process \
@@ -56,7 +56,7 @@ clients/c:
 '
 # The files of a room that is not a folder; `models` is not `models/data`.
 declare -A files=(
-  [optim/job]='optim/(job|aggregation)\.'
+  [optim/job]='optim/(job|needs|edge_vectors|evaluation|workload|aggregation)\.'
   [optim/registry]='optim/algorithms/registry\.h'
   [optim/options]='optim/(options|learning_rate|state)\.'
   [optim/trainer]='optim/(trainer|relay|kept_models|saved_state)\.'

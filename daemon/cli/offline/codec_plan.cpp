@@ -26,7 +26,7 @@ double CodecPlan::vector_bytes(std::int64_t model_bytes, const optim::WireForm& 
   if (!other.remembers()) return numbers * static_cast<double>(other.format->width);
   optim::WireForm whole = other;
   whole.segments = {{static_cast<std::size_t>(numbers)}};
-  return static_cast<double>(optim::vector_bytes(whole, 1));
+  return static_cast<double>(optim::Channel<float>(whole).bytes(2));
 }
 
 double CodecPlan::memory_bytes(std::int64_t model_bytes, int neighbors) const {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "optim/algorithms/registry.h"
-#include "optim/codec/wire_form.h"
+#include "optim/combine/masked_parts.h"
 
 namespace starling::daemon {
 
@@ -17,8 +17,7 @@ double TrafficPlan::mean_vectors(const topology::Plan& plan) const {
 
 double TrafficPlan::most_vectors(const topology::Plan& plan) const {
   const double hubs = plan.n - hidden;
-  if (schedule->is_in_slices)
-    return hubs > 0 ? (plan.n - 1 + part_size * (hubs - 1)) / hubs : 0;
+  if (schedule->is_in_slices) return hubs > 0 ? (plan.n - 1 + part_size * (hubs - 1)) / hubs : 0;
   return has_partner() ? std::min(1, plan.degree.most) : plan.degree.most;
 }
 

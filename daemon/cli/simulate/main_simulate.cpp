@@ -141,13 +141,13 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   if (setup.options.relays >= setup.options.nodes)
     return fail("sim.relays = {}: expected fewer than the nodes, {}", setup.options.relays, nodes);
   setup.options.base = config.node;
-  setup.options.format = readable_format(config.learner.optim.codec);
+  setup.options.format = readable_format(config.learner.optim);
   setup.options.aggregation = config.learner.optim.aggregation;
   TRY_DO(check_liars(setup.options));
   setup.algorithm_reason = config.algorithm_reason;
   setup.outer = config.learner.optim.outer;
   TRY(setup.seeds, read_seeds(line, setup.options.seed));
-  if (config.learner.optim.codec.coding.is_masked)
+  if (config.learner.optim.aggregation.slicing.is_masked)
     return fail(
         "exchange.masks = true: members mask by their keys, and simulated nodes have none; "
         "expected false");
