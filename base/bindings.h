@@ -1,6 +1,8 @@
-// Bindings: each key of a struct of options is stated once: its name, the member that holds it,
-// the values it may take, whether nodes must agree on it, and its help. From that statement follow
-// the entry in the schema, the reading with its checks, the text of the value, and the agreement.
+// Bindings: each key of a struct of options is stated once: its name, the member that holds it, the
+// values it may take, whether nodes must agree on it, and its help. From that statement follow the
+// entry in the schema, the reading with its checks, the text of the value, and the agreement. To
+// add a key: a member of its struct of options, one bind() in its layer's bindings(), a row in
+// tests/daemon/agreement_test.cpp if nodes must agree on it.
 #pragma once
 
 #include <fmt/format.h>

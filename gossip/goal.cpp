@@ -33,17 +33,20 @@ constexpr GoalRow kGoalRows[] = {
      .number = digits,
      .unit = " s"},
     {.key = "stop.samples",
+     .by = JudgedBy::samples,
      .wanted = [](const Goal& goal) { return above_zero(static_cast<double>(goal.samples)); },
      .come_to = [](const FleetProgress& now) { return std::optional(now.samples); },
      .number = whole,
      .unit = " samples"},
     {.key = "stop.accuracy",
+     .by = JudgedBy::accuracy,
      .wanted = [](const Goal& goal) { return goal.accuracy; },
      .come_to = [](const FleetProgress& now) { return now.accuracy; },
      .is_limit = false,
      .noun = "accuracy ",
      .number = percent},
     {.key = "stop.loss",
+     .by = JudgedBy::loss,
      .wanted = [](const Goal& goal) { return goal.loss; },
      .come_to = [](const FleetProgress& now) { return now.loss; },
      .is_at_most = true,
@@ -51,6 +54,7 @@ constexpr GoalRow kGoalRows[] = {
      .noun = "held-out loss ",
      .number = digits},
     {.key = "stop.patience",
+     .by = JudgedBy::loss,
      .wanted = [](const Goal& goal) { return above_zero(static_cast<double>(goal.patience)); },
      .come_to = [](const FleetProgress& now) { return std::optional(now.stale_evaluations); },
      .number = whole,
@@ -75,6 +79,11 @@ bool is_reached(const GoalRow& row, const Goal& goal, const FleetProgress& progr
 
 std::span<const GoalRow> goal_rows() {
   return kGoalRows;
+}
+
+bool asks(const Goal& goal, JudgedBy by) {
+  return std::ranges::any_of(
+      kGoalRows, [&](const GoalRow& row) { return row.by == by && row.wanted(goal).has_value(); });
 }
 
 bool Goal::is_set() const {

@@ -1,6 +1,7 @@
 // Goal: when a run ends. Each kind of goal is one row, which says what it is judged by and how
 // people read it; the judge of the fleet (node/run_end.h), the status and the command line walk the
-// rows. A new goal needs a row here, a binding in options.cpp and a row in docs/settings.md.
+// rows. To add a goal: its member and its row in gossip/goal.cpp, a binding in gossip/options.cpp,
+// what it has come to in RunEnd::see() (gossip/node/run_end.cpp), a row in docs/settings.md.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +43,12 @@ struct FleetProgress {
   bool is_budget_spent = false;                    // of epsilon, at this node
 };
 
+// Which numbers of the members' records a goal is judged by; each is told only if a goal asks.
+enum class JudgedBy { own, samples, accuracy, loss };  // own: none
+
 struct GoalRow {
   std::string_view key;
+  JudgedBy by = JudgedBy::own;
   // What is wanted; nothing: the goal is not set.
   std::optional<double> (*wanted)(const Goal& goal);
   std::optional<double> (*come_to)(const FleetProgress& progress);
@@ -58,6 +63,8 @@ struct GoalRow {
 };
 
 std::span<const GoalRow> goal_rows();
+// Whether a goal that is set is judged by that number.
+bool asks(const Goal& goal, JudgedBy by);
 
 // The first goal that is reached; null: none.
 const GoalRow* reached_goal(const Goal& goal, const FleetProgress& progress);

@@ -1,4 +1,6 @@
 // Status: what a node reports about itself. A plain value; drivers copy it and turn it into JSON.
+// To add a status field: a member here, who fills it, its line in daemon/rest/status_json.cpp, its
+// property in daemon/rest/page/openapi.json, with `x-metric` if it is a metric.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
-// factory: the objective and the model card that the options of model and data name.
+// factory: the objective and the model card that the options of model and data name. To add a
+// model: its Objective in models/, its case in models/factory.cpp, its options and its card in
+// models/nets/model_options.cpp and model_card.cpp.
 #pragma once
 
 #include <memory>

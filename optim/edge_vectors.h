@@ -12,7 +12,7 @@
 
 namespace starling::optim {
 
-// The two ends of an edge among the nodes that sum slices in a round, with Needs::in_slices.
+// The two ends of an edge among the nodes that sum slices in a round; see combine/slices.h.
 struct Slot {
   std::uint64_t round = 0;
   std::size_t nodes = 0;            // all, and

@@ -25,9 +25,6 @@ struct Needs {
   Pairing pairing = Pairing::newest;
   // Two nodes at a time exchange.
   bool is_pairwise = false;
-  // Each node sums one slice of the vector for all (combine/slices.h): a round has two vectors on
-  // each edge, the second after a job between the two.
-  bool in_slices = false;
   // With slices: what a node gives is masked among the members of Job::mask_group.
   bool is_masked = false;
   // Vectors are encoded against earlier ones (codec/channel.h): every pair of an edge is handed to

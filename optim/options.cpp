@@ -207,7 +207,6 @@ Needs needs_of(const Options& options) {
   if (!options.codec.remembers() && !slicing.is_on) return needs;
   needs.fanout = Fanout::per_edge;
   needs.in_order = true;
-  needs.in_slices = slicing.is_on;
   needs.is_masked = slicing.is_on && slicing.is_masked;
   needs.sums_models = needs.sums_models && !needs.is_masked;
   return needs;

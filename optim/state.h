@@ -1,5 +1,6 @@
 // State: places in a part of the trainer, by name, that hold its memory between steps: read them to
-// save, overwrite them to restore. Valid until the next call of the owner.
+// save, overwrite them to restore. Valid until the next call of the owner. To add what a trainer
+// remembers: a place in its part's State; newcomers, checkpoints and the disk follow.
 #pragma once
 
 #include <cstddef>

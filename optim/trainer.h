@@ -1,5 +1,6 @@
 // Trainer: owns every number of a node. It takes a Job and gives a Done; between two jobs nothing
-// happens. One thread at a time.
+// happens. One thread at a time. To add another way to learn: a Learner and a LocalData, given to
+// make_trainer().
 #pragma once
 
 #include <functional>

@@ -1,5 +1,7 @@
 // Checker: laws that hold whatever the network does. It watches a world from outside while that
-// runs; what is found broken is told with virtual time and node, so that it can be seen again.
+// runs; what is found broken is told with virtual time and node, so that it can be seen again. To
+// add a law: sim/checker.cpp, ledger.cpp or end_laws.cpp, and a planted bug that breaks it
+// (base/planted.h).
 #pragma once
 
 #include <cstdint>

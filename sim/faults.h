@@ -1,5 +1,6 @@
 // Faults: what can go wrong in a simulation, in words that are both read and printed, and how often
-// each kind really hit.
+// each kind really hit. To add a fault: its kind here, a rule in sim/faults.cpp, its cases in
+// sim/director.cpp.
 #pragma once
 
 #include <cstddef>

@@ -104,6 +104,7 @@ struct Row {
   Kind kind;
   Result<Graph> (*make)(const Options& options, Sites sites);
   Result<Neighbors> (*near)(const Options& options, Sites sites, int vertex);
+  bool is_directed = false;
 };
 constexpr Row kRows[] = {
     {Kind::ring, shaped<near_in_ring>, near_by<near_in_ring>},
@@ -114,7 +115,7 @@ constexpr Row kRows[] = {
     {Kind::complete, shaped<near_in_complete>, near_by<near_in_complete>},
     {Kind::hypercube, shaped<near_in_hypercube>, near_by<near_in_hypercube>},
     {Kind::exponential, shaped<ahead_in_exponential, directed_by>,
-     near_by<ahead_in_exponential, behind_in_exponential>},
+     near_by<ahead_in_exponential, behind_in_exponential>, true},
     {Kind::random, make_random, near_random},
     {Kind::random_regular, make_random_regular, near_of_all<make_random_regular>},
     {Kind::erdos_renyi, make_erdos_renyi, near_erdos_renyi},
@@ -162,6 +163,11 @@ Kind resolve(Kind kind, std::size_t n) {
   if (kind != Kind::automatic) return kind;
   if (n <= kCompleteNodesLimit) return Kind::complete;
   return n <= kRingNodesLimit ? Kind::ring : Kind::random;
+}
+
+bool is_directed(Kind kind) {
+  const auto row = std::ranges::find(kRows, kind, &Row::kind);
+  return row != std::end(kRows) && row->is_directed;
 }
 
 Result<Graph> build(const Options& options, std::span<const Site> sites) {

@@ -22,6 +22,9 @@ struct Site {
 // The kind that auto selects for n nodes; any other kind itself.
 Kind resolve(Kind kind, std::size_t n);
 
+// Whether the edges of the kind lead one way.
+bool is_directed(Kind kind);
+
 // The graph of the present members; vertex k is the k-th site. Members come and go, so a number
 // that does not fit the kind is no error: the result is the nearest connected graph (see shapes.h
 // and drawn.h), led around hidden sites (see hidden.h). Kind file keeps the listed edges whose two

@@ -1,4 +1,5 @@
-// All commands of the program.
+// All commands of the program. To add a command: a file with its ProgramCommand in a room of
+// daemon/cli/, its name in the room's header, a row in daemon/cli/commands.cpp.
 #pragma once
 
 #include <span>

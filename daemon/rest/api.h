@@ -1,4 +1,7 @@
-// The REST interface of a node: its resources. They read the board and leave commands on it.
+// The REST interface of a node: its resources. They read the board and leave commands on it. To add
+// a REST document: a row and a function in daemon/rest/api.cpp, its path in
+// daemon/rest/page/openapi.json. To add a REST command: the same, its input in gossip/io.h,
+// gossip/node/inputs.cpp, daemon/process/board.h, a command in daemon/cli/ask/.
 #pragma once
 
 #include <functional>

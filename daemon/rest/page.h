@@ -1,5 +1,7 @@
 // PageFile, page_response: the web page of a node, whose files (daemon/rest/page/) are part of the
-// program. The page reads the REST interface like any other client, and nothing else.
+// program. The page reads the REST interface like any other client, and nothing else. To add a
+// panel of a node's page: a module in daemon/rest/page/, its section in index.html, its updates in
+// page.js.
 #pragma once
 
 #include <optional>

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "daemon/setup/legality.h"
+#include "topology/build.h"
 
 namespace starling::daemon {
 namespace {
@@ -122,7 +123,7 @@ AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::Lear
   if (is_pairwise) return {exact, because + ", and two at a time exchange"};
   if (moves_as_one(node, learner))
     return {plain, because + ", but all are neighbours and average exactly"};
-  if (node.topology.kind == topology::Kind::exponential)
+  if (topology::is_directed(node.topology.kind))
     return {plain, because + ", but an exact algorithm needs edges that lead both ways"};
   if (!reader.is_default("exchange.missing") && node.missing != gossip::Missing::late)
     return {plain, fmt::format("exchange.missing={}", name(node.missing))};

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "topology/build.h"
+
 namespace starling::daemon {
 namespace {
 
@@ -201,10 +203,11 @@ void check_codec(const gossip::Options& node, const optim::Options& training, Re
         fmt::format("tells what changed since the vector before, so that none can be left out, as "
                     "with exchange.missing = {}; use late, or codec bf16",
                     gossip::name(node.missing)));
-  if (node.topology.kind == topology::Kind::exponential)
+  if (topology::is_directed(node.topology.kind))
     refuse(
-        "counts the vectors both ways of an edge, and those of topology.kind = exponential lead "
-        "one way; use kind hypercube or random, or codec bf16");
+        fmt::format("counts the vectors both ways of an edge, and those of topology.kind = {} lead "
+                    "one way; use kind hypercube or random, or codec bf16",
+                    to_string(node.topology.kind)));
   const bool is_sparse = codec.coding.compressor && codec.coding.compressor->is_sparse;
   if (has_parts && node.schedule->is_pairwise)
     refuse("takes turns on an edge, and pairs of schedule pairwise come at random; use 1");
@@ -371,7 +374,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   check_codec(node, training, reader);
   check_overlap(node, training, reader);
   check_aggregation(node, training, reader);
-  if (node.schedule->is_matched && node.topology.kind == topology::Kind::exponential)
+  if (node.schedule->is_matched && topology::is_directed(node.topology.kind))
     return reader.mistake("topology.kind",
                           fmt::format("its edges lead one way, and partners exchange both ways in "
                                       "schedule {}; use hypercube or random, or schedule rounds",
@@ -379,7 +382,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   const optim::Needs& needs = algorithm.needs;
   if (needs.fanout == Fanout::same && needs.pairing == Pairing::newest && !needs.is_pairwise)
     return;
-  if (node.topology.kind == topology::Kind::exponential)
+  if (topology::is_directed(node.topology.kind))
     reader.mistake("topology.kind",
                    fmt::format("its edges lead one way, and {} needs both; use hypercube or "
                                "random, or algorithm dpsgd",

@@ -1,5 +1,5 @@
-// EdgeRules: what a schedule decides on one edge: which vectors make pairs, and when the peer
-// counts as late. Scheduler adds what it decides of a round.
+// PairRules, LateRules: what a schedule decides on one edge: which vectors make pairs, and when the
+// peer counts as late. Scheduler adds what it decides of a round.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ double Scheduler::span(const SpanSince& edge, const SpanSince&) const {
   // in up to this many times the rounds. Smaller: the models oscillate longer, and at 1 a few
   // networks with weak gradients diverge.
   constexpr double kStretch = 2;
-  return rules_.mixes_rounds ? std::max(kStretch * edge.steps, kFade * edge.before) : edge.steps;
+  return mixes_rounds_ ? std::max(kStretch * edge.steps, kFade * edge.before) : edge.steps;
 }
 
 bool Scheduler::hears(Time now, const CurrentRound& current, const EdgeView& edge,

@@ -43,8 +43,6 @@ class Scheduler : public PairRules, public LateRules {
     bool by_round = false;
     // A pair of vectors of different rounds is left out at both its ends.
     bool same_round_pairs = false;
-    // Vectors of different rounds are averaged in normal operation; see span().
-    bool mixes_rounds = false;
     // A round offers this many vectors to each neighbour. The last one moves the model.
     std::uint64_t vectors = 1;
     // Some peers get another vector before the round ends; see answers().
@@ -88,10 +86,12 @@ class Scheduler : public PairRules, public LateRules {
   Time waits_until(const CurrentRound& current, const EdgeView& edge, bool is_far_ahead) const;
 
  protected:
-  explicit Scheduler(Rules rules) : rules_(rules) {}
+  Scheduler(const Options& options, Rules rules)
+      : rules_(rules), mixes_rounds_(mixes_rounds(options)) {}
 
  private:
   const Rules rules_;
+  const bool mixes_rounds_;
 };
 
 // How a round waits for the neighbours at one moment. The scheduler outlives this.

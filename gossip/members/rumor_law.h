@@ -1,5 +1,7 @@
 // RumorLaw: changes the roster by the law of rumors (membership.h), after rumors of other members,
-// their silence, and findings about their addresses.
+// their silence, and findings about their addresses. To add a rule of members:
+// gossip/members/rumor_law.cpp; of this node's own record identity.cpp, of what is believed
+// evidence.cpp.
 #pragma once
 
 #include <cstdint>

@@ -23,21 +23,22 @@ constexpr std::array<std::size_t, sizeof...(P)> kPlaces = {
 using namespace phases;
 
 constexpr std::array<PhaseRow, std::variant_size_v<LifePhase>> kPhaseRows = {{
-    {"gathering", Phase::joining, false, kPlaces<Assigning>},
-    {"assigning", Phase::joining, false, kPlaces<Surveying, Fetching, Adopting>},
-    {"surveying", Phase::joining, false, kPlaces<Founding, Fetching>},
-    {"founding", Phase::joining, false, kPlaces<Surveying, Fetching>},
-    {"fetching", Phase::joining, false, kPlaces<Surveying, Adopting, Resuming, Ready>},
-    {"adopting", Phase::joining, false, kPlaces<Fetching, Ready>},
-    {"resuming", Phase::joining, false, kPlaces<Ready>},
-    {"ready", Phase::training, true, kPlaces<Fetching, Computing>},
-    {"computing", Phase::training, false, kPlaces<Waiting, Paused, Ending>},
-    {"waiting", Phase::training, true, kPlaces<Computing>},
-    {"paused", Phase::paused, true, kPlaces<Computing, Ending>},
-    {"ending", Phase::ending, true, kPlaces<Settling>},
-    {"settling", Phase::ending, true, kPlaces<Sealing>},
-    {"sealing", Phase::ending, true, kPlaces<Finished>},
-    {"finished", Phase::finished, true, {}},
+    {"gathering", Phase::joining, State::joining, false, kPlaces<Assigning>},
+    {"assigning", Phase::joining, State::joining, false, kPlaces<Surveying, Fetching, Adopting>},
+    {"surveying", Phase::joining, State::joining, false, kPlaces<Founding, Fetching>},
+    {"founding", Phase::joining, State::joining, false, kPlaces<Surveying, Fetching>},
+    {"fetching", Phase::joining, State::joining, false,
+     kPlaces<Surveying, Adopting, Resuming, Ready>},
+    {"adopting", Phase::joining, State::joining, false, kPlaces<Fetching, Ready>},
+    {"resuming", Phase::joining, State::joining, false, kPlaces<Ready>},
+    {"ready", Phase::training, State::training, true, kPlaces<Fetching, Computing>},
+    {"computing", Phase::training, State::training, false, kPlaces<Waiting, Paused, Ending>},
+    {"waiting", Phase::training, State::training, true, kPlaces<Computing>},
+    {"paused", Phase::paused, State::paused, true, kPlaces<Computing, Ending>},
+    {"ending", Phase::ending, State::ending, true, kPlaces<Settling>},
+    {"settling", Phase::ending, State::settling, true, kPlaces<Sealing>},
+    {"sealing", Phase::ending, State::sealing, true, kPlaces<Finished>},
+    {"finished", Phase::finished, State::finished, true, {}},
 }};
 
 }  // namespace

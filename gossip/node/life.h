@@ -1,6 +1,7 @@
 // Life: the phases of a node from its start to the end of its training, and the errands between
 // rounds. A phase holds the data that exist only in it. A table lists the allowed transitions; any
-// other is a bug.
+// other is a bug. To add a phase of a node: a struct and its place in the variant here, a row in
+// gossip/node/life.cpp.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <variant>
 
 #include "base/time.h"
+#include "gossip/status.h"
 #include "gossip/wire/message.h"
 
 namespace starling::gossip {
@@ -68,8 +70,9 @@ using LifePhase =
 // The properties of a phase, in the order of the variant.
 struct PhaseRow {
   std::string_view name;
-  Phase told;                          // as other members see it
-  bool may_run_errands = false;        // see Errand
+  Phase told;                    // as other members see it
+  State state;                   // as people see it, of a node that is well and does not leave
+  bool may_run_errands = false;  // see Errand
   std::span<const std::size_t> after;  // the indices of phases that may follow
 };
 std::span<const PhaseRow> phase_rows();

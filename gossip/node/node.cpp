@@ -226,7 +226,7 @@ Identity::Report NodeParts::report() {
           .saved = saver.status().round.value_or(0),
           .save_at = saver.agreed_round(),
           .end_at = trains() ? run_end.vote(run.uncounted) : 0,
-          .samples = options.goal.samples > 0 ? run.samples : 0,
+          .samples = asks(options.goal, JudgedBy::samples) ? run.samples : 0,
           .accuracy = run_end.told_accuracy(run.evaluation),
           .held_out_loss = run_end.told_loss(run.evaluation),
           .sealed = settlement.sealed(),
@@ -293,11 +293,7 @@ void NodeParts::follow_members(Time now) {
 State NodeParts::state(Time now) const {
   if (exit.has_begun()) return State::leaving;
   if (!trains()) return membership.search().seeds().empty() ? State::starting : State::joining;
-  if (life.is_in<phases::Finished>()) return State::finished;
-  if (life.is_in<phases::Sealing>()) return State::sealing;
-  if (life.is_in<phases::Settling>()) return State::settling;
-  if (life.is_in<phases::Ending>()) return State::ending;
-  if (life.is_in<phases::Paused>()) return State::paused;
+  if (life.row().state != State::training) return life.row().state;
   const bool is_well = !training.progress().run().problem && !membership.identity().namesake() &&
                        saver.status().problem.empty() && !is_alone(*this, now);
   return is_well ? State::training : State::degraded;

@@ -61,12 +61,14 @@ std::uint64_t told_amount(double value) {
 }  // namespace
 
 std::uint64_t RunEnd::told_accuracy(const Evaluation& own) const {
-  return options_.goal.accuracy && own && own->accuracy ? told_amount(*own->accuracy) : 0;
+  return asks(options_.goal, JudgedBy::accuracy) && own && own->accuracy
+             ? told_amount(*own->accuracy)
+             : 0;
 }
 
 std::uint64_t RunEnd::told_loss(const Evaluation& own) const {
   const Goal& goal = options_.goal;
-  const bool counts = goal.loss || goal.patience > 0 || goal.keep == GoalKeep::best;
+  const bool counts = asks(goal, JudgedBy::loss) || goal.keep == GoalKeep::best;
   return counts && own ? told_amount(own->loss) : 0;
 }
 

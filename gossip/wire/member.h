@@ -1,4 +1,6 @@
-// Member: what a node says of itself. Other nodes pass it on unchanged.
+// Member: what a node says of itself. Other nodes pass it on unchanged. To add a field of a
+// member's record: a member here, gossip/wire/fields.h, the version in gossip/wire/wire.h, who
+// tells it in gossip/members/identity.cpp or gossip/node/node.cpp.
 #pragma once
 
 #include <algorithm>

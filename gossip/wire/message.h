@@ -1,5 +1,9 @@
 // Messages: everything that nodes send each other. Control messages are small; a message of the
-// bulk plane may carry a payload.
+// bulk plane may carry a payload. To add a message, or a field of one: see docs/protocol.md. To add
+// an attribute of a vector: VectorTerms here, gossip/wire/fields.h, Offering
+// (gossip/edges/offering.h), EdgeLedger::Pair, Exchange::take_pairs() and take_newest(), MixTerm
+// (optim/edge_vectors.h), and who uses it in optim/combine/. A place that is forgotten leaves it at
+// 0.
 #pragma once
 
 #include <algorithm>

@@ -205,12 +205,11 @@ class Decider {
     const ColumnForm& form = column.form;
     const std::string_view kind = form.kind->name();
     if (kind != "number") {
-      const auto& cells = kind == "date" ? column.dates.dates : column.dates.times;
       forms_.push_back(fmt::format("{} as {}s{}, such as \"{}\"", column.name, kind,
                                    form.order == DateOrder::day_first     ? " with the day first"
                                    : form.order == DateOrder::month_first ? " with the month first"
                                                                           : "",
-                                   cells.first));
+                                   column.numbers.first));
     } else if (column.forms.limits.count > 0) {
       forms_.push_back(fmt::format("{} as numbers, {} of them limits such as \"{}\"", column.name,
                                    with_commas(column.forms.limits.count),

@@ -1,4 +1,5 @@
-// load: from options to data, whatever the source.
+// load: from options to data, whatever the source. To add a data source: a file in models/data/,
+// its case in load.cpp, its kind in data_options.h.
 #pragma once
 
 #include <cstddef>

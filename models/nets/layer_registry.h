@@ -1,6 +1,7 @@
 // Registry of layers: one row for each kind of layer that model.layers may name. The settings, the
-// shapes, the files of models and the network read the row and name no layer. To add one: its file
-// in layers/, its row in layer_registry.cpp, its line in docs/use-model.md.
+// shapes, the files of models and the network read the row and name no layer. To add a layer of a
+// net: a file in models/nets/layers/, its name in rows.h, a row in models/nets/layer_registry.cpp,
+// a line in docs/use-model.md.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // Registry: one row for each algorithm, with everything that differs by algorithm. The checks of
-// settings, the choice of `auto`, the help and the trainer read the row and name no algorithm. To
-// add one: its file in this folder, its row in registry.cpp, its row in docs/algorithms.md, its
+// settings, the choice of `auto`, the help and the trainer read the row. To add an algorithm: a
+// file in optim/algorithms/ (contract: algorithm.h; a short one: exact_diffusion.h), a row in
+// registry.cpp, reference numbers in tests/sim/convergence_test.cpp, a row in docs/algorithms.md, a
 // card in docs/choosing.md.
 #pragma once
 

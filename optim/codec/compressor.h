@@ -1,9 +1,11 @@
 // Compressor: encodes numbers lossily, in blocks that are decoded independently. A compressor has
 // no state, no randomness and no step size: the error stays in the difference that is sent next
-// (error feedback, channel.h). To add one: its file, and its row in compressors().
+// (error feedback, channel.h).
 //
 // The law of every row, for all finite v: with q = decode(encode(v)), ||v - q|| <= ||v||; decode
-// reads no further than bytes(count); the same bytes decode to the same bits on every processor.
+// reads no further than bytes(count); the same bytes decode to the same bits on every processor. To
+// add a compressor: a file in optim/codec/, its declaration here, its row in compressor.cpp, a rung
+// in ladder.cpp if `auto` may choose it.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Format: how the numbers of a vector look on the wire, little-endian. To add a format: its row in
-// format.cpp, and two kernels for each of float and double. All numbers of a format have the same
-// width, so that sizes and offsets follow from it.
+// Format: how the numbers of a vector look on the wire, little-endian. All numbers of a format have
+// the same width, so that sizes and offsets follow from it. To add a format of numbers: a row in
+// optim/codec/format.cpp, and two kernels for each of float and double.
 #pragma once
 
 #include <cstddef>

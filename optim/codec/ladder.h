@@ -1,6 +1,7 @@
 // Ladder: the encodings among which exchange.codec = auto chooses, from the longest to the shortest
 // messages. A message names its rung, so that the ends of an edge need not agree on one. To add a
-// rung: its row. Sparse compressors are left out: models that are not linear lose accuracy.
+// rung for exchange.codec = auto: its row in optim/codec/ladder.cpp. Sparse compressors are left
+// out: models that are not linear lose accuracy.
 #pragma once
 
 #include <cstddef>

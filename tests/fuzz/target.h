@@ -1,6 +1,6 @@
 // Target: a parser of bytes from outside, as a function that libFuzzer (main.cpp) and the short
 // form (replay.cpp) call. A law that an input breaks ends the process, as a failed ENSURE or a
-// sanitizer does. To add a parser: its target in a file of its kind here.
+// sanitizer does. To add a parser of bytes from outside: its target in a file of tests/fuzz/.
 #pragma once
 
 #include <cstddef>

@@ -73,8 +73,8 @@ Result<void> read_settings(const CommandLine& line, Question& question) {
       question.topology.kind == topology::Kind::automatic)
     question.topology.kind = topology::Kind::complete;
   // As check_codec() in daemon/setup/legality.cpp.
-  question.may_remember = question.topology.kind != topology::Kind::exponential &&
-                          reader.text("exchange.missing") == "late";
+  question.may_remember =
+      !topology::is_directed(question.topology.kind) && reader.text("exchange.missing") == "late";
   TRY_DO(reader.verdict());
   TRY_DO(check_schedule(question));
   return load_edges(question.topology);

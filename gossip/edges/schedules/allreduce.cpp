@@ -16,12 +16,13 @@ constexpr double kAllOfThem = 1;
 class AllReduce : public WaitingScheduler {
  public:
   explicit AllReduce(const Options& options)
-      : WaitingScheduler({.rounds_in_step = kSlicedRoundsInStep,
+      : WaitingScheduler(options,
+                         {.rounds_in_step = kSlicedRoundsInStep,
                           .by_round = true,
                           .same_round_pairs = true,
                           .vectors = 2,
                           .answers = true},
-                         kAllOfThem, pull_of(options)) {}
+                         kAllOfThem) {}
 
   // Everybody whose part was offered gets a mean, or a notice that there is none.
   std::vector<NodeId> answers(EdgeViews edges, const AnswerState& state,

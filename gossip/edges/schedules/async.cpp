@@ -8,8 +8,7 @@ constexpr double kAnyOne = 0;
 
 class Async : public WaitingScheduler {
  public:
-  explicit Async(const Options& options)
-      : WaitingScheduler({.mixes_rounds = true}, kAnyOne, pull_of(options)) {}
+  explicit Async(const Options& options) : WaitingScheduler(options, {}, kAnyOne) {}
 
   bool skips_round(const EdgeView& edge, std::uint64_t) const override {
     return edge.pairs.is_waiting;

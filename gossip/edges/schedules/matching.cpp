@@ -16,8 +16,9 @@ class Matching : public WaitingScheduler {
  public:
   explicit Matching(const Options& options)
       : WaitingScheduler(
+            options,
             {.rounds_in_step = kMatchedRoundsInStep, .by_round = true, .same_round_pairs = true},
-            kThePartner, pull_of(options)) {}
+            kThePartner) {}
 
   double share(std::size_t) const override { return 0.5; }
 

@@ -21,7 +21,7 @@ constexpr int kYoung = 4;
 class Pairwise : public Scheduler {
  public:
   explicit Pairwise(const Options& options)
-      : Scheduler({.answers = true}),
+      : Scheduler(options, {.answers = true}),
         prng_(Prng::derive(options.seed, stable_hash("pair " + options.name))),
         initial_(options.timing.patience_initial),
         counts_flows_(options.needs.pairing == optim::Pairing::exactly_once) {}

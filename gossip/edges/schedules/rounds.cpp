@@ -18,13 +18,13 @@ class Rounds : public WaitingScheduler {
   // count towards its neighbours' quorums again.
   explicit Rounds(const Options& options)
       : WaitingScheduler(
+            options,
             {.rounds_in_step = kRoundsInStep,
              .joins_furthest = options.quorum < 1,
              .by_round = true,
              .same_round_pairs =
-                 options.needs.pairing == optim::Pairing::exactly_once && options.quorum >= 1,
-             .mixes_rounds = mixes_rounds(options)},
-            options.quorum, pull_of(options)),
+                 options.needs.pairing == optim::Pairing::exactly_once && options.quorum >= 1},
+            options.quorum),
         has_quorum_(options.quorum < 1) {}
 
   // A node that is rounds behind the peer catches up first, while the peer waits. A node that has

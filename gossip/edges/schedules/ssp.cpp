@@ -12,9 +12,8 @@ constexpr double kAll = 1;
 class Ssp : public WaitingScheduler {
  public:
   explicit Ssp(const Options& options)
-      : WaitingScheduler(
-            {.rounds_in_step = kRoundsInStepBeyond + options.staleness, .mixes_rounds = true}, kAll,
-            pull_of(options)),
+      : WaitingScheduler(options, {.rounds_in_step = kRoundsInStepBeyond + options.staleness},
+                         kAll),
         staleness_(options.staleness) {}
 
   bool skips_round(const EdgeView& edge, std::uint64_t) const override {

@@ -6,9 +6,12 @@
 
 namespace starling::gossip {
 
-double pull_of(const Options& options) {
-  return mixes_rounds(options) && counts_pairs(options) ? 0.5 : 1;
-}
+// All shares are halved if pairs are normally averaged a step late, because larger shares make the
+// models oscillate.
+WaitingScheduler::WaitingScheduler(const Options& options, Rules rules, double quorum)
+    : Scheduler(options, rules),
+      quorum_(quorum),
+      pull_(mixes_rounds(options) && counts_pairs(options) ? 0.5 : 1) {}
 
 // A node without neighbours may get a neighbour before its next offer.
 double WaitingScheduler::share(std::size_t degree) const {

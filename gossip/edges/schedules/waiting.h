@@ -17,18 +17,13 @@ class WaitingScheduler : public Scheduler {
   Time deadline(const CurrentRound& current, EdgeViews edges) const override;
 
  protected:
-  // `quorum`: the part of the neighbours that is enough; 1: all, 0: any one. `pull`: see pull_of().
-  WaitingScheduler(Rules rules, double quorum, double pull)
-      : Scheduler(rules), quorum_(quorum), pull_(pull) {}
+  // `quorum`: the part of the neighbours that is enough; 1: all, 0: any one.
+  WaitingScheduler(const Options& options, Rules rules, double quorum);
 
  private:
   bool has_quorum(const CurrentRound& current, EdgeViews edges) const;
 
   const double quorum_, pull_;
 };
-
-// The factor of all shares: 1/2 if pairs are normally averaged a step late, because larger shares
-// make the models oscillate; else 1.
-double pull_of(const Options& options);
 
 }  // namespace starling::gossip
