@@ -144,22 +144,6 @@ void expect_no_resend_when_late(Missing missing) {
 
 }  // namespace
 
-TEST_CASE("Where rounds mix a span is told twice as long and a longer one before it fades") {
-  const auto scheduler = schedule_named("async")->make({});
-  Offering offering;
-  Neighbor neighbor;
-  const auto offer_at = [&](double path) {
-    offering.path = path;
-    const double span = offering.vector_for({}, neighbor, *scheduler).span;
-    offering.sent(neighbor, span);
-    return span;
-  };
-  CHECK(offer_at(1) == 2);
-  CHECK(offer_at(1.25) == doctest::Approx(.95 * 2));
-  CHECK(offer_at(1.5) == doctest::Approx(.95 * .95 * 2));
-  CHECK(offer_at(4) == 5);
-}
-
 TEST_CASE("A lost vector is asked for and sent again once") {
   expect_one_resend_when_lost(Missing::late);
   expect_one_resend_when_lost(Missing::reuse);

@@ -193,3 +193,13 @@ TEST_CASE("A peer that waits for an answer gets no proposal") {
   edges[0].pairs.is_asked = true;
   for (int k = 0; k < 5; ++k) CHECK(pairwise->choose(edges) == std::vector{NodeId{2}});
 }
+
+TEST_CASE("Where rounds mix a span is told twice as long and a longer one before it fades") {
+  const auto async = scheduler_of("async");
+  double before = 0;
+  const auto span_of = [&](double steps) { return before = async->span({steps, before}, {}); };
+  CHECK(span_of(1) == 2);
+  CHECK(span_of(.25) == doctest::Approx(.95 * 2));
+  CHECK(span_of(.25) == doctest::Approx(.95 * .95 * 2));
+  CHECK(span_of(2.5) == 5);
+}
