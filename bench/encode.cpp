@@ -22,13 +22,14 @@ double copy_seconds(const std::vector<float>& x) {
 double message_seconds(const std::vector<float>& x) {
   optim::BufferPool pool;
   gossip::Cutter cutter;
-  std::uint64_t round = 0;
+  gossip::Round round;
+  round.epoch = 4, round.share = 0.25;
   std::vector<gossip::Frame> frames;
   const double seconds = time_each(kWindow, [&] {
-    ++round;
+    ++round.round;
     frames.clear();
-    const gossip::Message message{{1, NodeId{2}, 3, round},
-                                  gossip::Round{.epoch = 4, .round = round, .share = 0.25},
+    const gossip::Message message{{1, NodeId{2}, 3, round.round},
+                                  round,
                                   optim::encode<float>(*optim::format_named("f32"), x, pool)};
     frames = cutter.cut(message).all();
   });

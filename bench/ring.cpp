@@ -87,7 +87,7 @@ class Process {
     for (std::size_t other : {(rank_ + 1) % size_, (rank_ + size_ - 1) % size_}) {
       const auto key = has_keys_ ? curve_key(key_of_rank(other).public_key()) : std::nullopt;
       transport_->reach(node_id(name_of(other)),
-                        daemon::Transport::Address{loopback(ports[other]), key});
+                        gossip::Transport::Address{loopback(ports[other]), key});
       neighbors_.insert(node_id(name_of(other)));
     }
   }
@@ -125,12 +125,11 @@ class Process {
   double weight() const { return 1.0 / static_cast<double>(1 + neighbors_.size()); }
 
   void round(const Order& order) {
-    ++round_;
+    gossip::Round vector;
+    vector.epoch = 1, vector.round = ++round_, vector.share = 0.25;
     if (order.averages) sent_ = optim::encode(*optim::format_named("f32"), *x_, *pool_);
     for (const NodeId peer : neighbors_) {
-      const gossip::Message message{{0, NodeId{rank_}, 1, ++sequence_},
-                                    gossip::Round{.epoch = 1, .round = round_, .share = 0.25},
-                                    sent_};
+      const gossip::Message message{{0, NodeId{rank_}, 1, ++sequence_}, vector, sent_};
       transport_->send(peer, gossip::Plane::bulk, cutter_.cut(message));
     }
     std::vector<optim::MixTerm>& terms = inbox_[round_];
