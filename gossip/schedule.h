@@ -1,8 +1,9 @@
 // The schedules of exchange.schedule: when neighbours exchange. Each schedule has one row, which
 // holds everything that depends on it; settings, checks and help read the row. To add a schedule: a
 // file and a row in gossip/edges/schedules/, a card in docs/choosing.md. To add a new kind of
-// exchange, as slices were: a flag here and whoever reads it, among them gossip/edges/edge_rules.h
-// and exchange.cpp, daemon/setup/legality.cpp and daemon/cli/offline/traffic_plan.cpp.
+// exchange, such as one in slices: a flag here and each file that reads it, among them
+// gossip/edges/edge_rules.h and exchange.cpp, daemon/setup/legality.cpp and
+// daemon/cli/offline/traffic_plan.cpp.
 #pragma once
 
 #include <memory>

@@ -19,11 +19,11 @@
 #include "daemon/process/event_log.h"
 #include "daemon/process/fleet_series.h"
 #include "daemon/process/on_demand.h"
-#include "gossip/transport/security_status.h"
 #include "daemon/process/trace_log.h"
 #include "daemon/process/trainer_status.h"
 #include "gossip/io.h"
 #include "gossip/status.h"
+#include "gossip/transport/security_status.h"
 #include "models/nets/model_card.h"
 
 namespace starling::daemon {

@@ -51,8 +51,8 @@ class HostNames {
 
   struct Finding {
     SeedName at;  // as requested
-    Result<std::vector<Endpoint>>
-        addresses;  // at least one; of a host the one that find_or_look_up() gives
+    // At least one; of a host the one that find_or_look_up() gives.
+    Result<std::vector<Endpoint>> addresses;
     std::optional<Endpoint> before = {};  // the former address of a host
   };
   // The findings since the last call.

@@ -5,9 +5,9 @@
 #include <array>
 #include <cstring>
 
-#include "gossip/transport/greeting.h"
 #include "daemon/process/log.h"
 #include "daemon/process/socket_connect.h"
+#include "gossip/transport/greeting.h"
 
 namespace starling::daemon {
 

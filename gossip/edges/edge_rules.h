@@ -42,6 +42,8 @@ struct EdgeView {
   Duration patience{};  // how long a round waits for the peer
 
   bool is_two_way() const { return in && out; }
+  // Whether rounds wait for vectors of the peer.
+  bool counts() const { return in && !is_late && !rests; }
 };
 using EdgeViews = std::span<const EdgeView>;
 

@@ -33,7 +33,7 @@ double Scheduler::span(const SpanSince& edge, const SpanSince&) const {
 
 bool Scheduler::hears(Time now, const CurrentRound& current, const EdgeView& edge,
                       bool is_far_ahead) const {
-  if (!edge.in || edge.is_late || edge.rests) return false;
+  if (!edge.counts()) return false;
   return !edge.was_offered || !lacks(edge, current.round) ||
          now < waits_until(current, edge, is_far_ahead);
 }

@@ -12,9 +12,9 @@ namespace {
 // How long frames of a connection that has ended may still be read.
 constexpr std::chrono::seconds kRead{1};
 
-// A handshake this old was ended by this end (handshake_ivl in wire.cpp): no process answers, as on
-// a suspended machine, whose system accepts connections all the same. Less than handshake_ivl, for
-// connections dialled while events waited to be read.
+// A handshake this old was ended by this end (handshake_ivl in zmq_wire.cpp): no process answers,
+// as on a suspended machine, whose system accepts connections all the same. Less than
+// handshake_ivl, for connections dialled while events waited to be read.
 constexpr std::chrono::milliseconds kHandshakeMost{4'500};
 
 constexpr std::string_view kNobody = "a stranger";

@@ -1,8 +1,8 @@
 // Handshakes: why connections fail before their greeting, for the guard's counts. A node closes the
 // connection in the handshake, without a reason, if the other end expects another server key or has
-// no keys; a node that is killed does so too, but only once. An accepted connection that ends
-// before its handshake is a port probe. Which accepted connection failed is known only from the
-// next event, that it has broken.
+// no keys. The connection of a killed process closes there too, but only once. An accepted
+// connection that ends before its handshake is a port probe. The event of a failed handshake does
+// not name an accepted connection; the next event, that a connection has broken, does.
 #pragma once
 
 #include <map>

@@ -107,7 +107,7 @@ class PeerQueues {
   Connections connections_;
   std::map<NodeId, Address> reached_;  // by reach(); their queues are kept even if unused
   std::map<Key, PeerQueue> queues_;
-  std::set<Key> busy_;  // queues whose queue is not empty; those of control first
+  std::set<Key> busy_;  // queues in which messages wait; those of control first
   std::uint64_t dropped_ = 0;
 };
 

@@ -2,6 +2,8 @@
 // much of an unfinished frame, is closed, so that strangers do not take a node's descriptors.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -12,8 +12,8 @@
 #include "tests/gossip/samples.h"
 
 using namespace starling;
-using gossip::Transport;
 using gossip::Plane;
+using gossip::Transport;
 
 namespace {
 

@@ -13,8 +13,8 @@
 
 #include "base/prng.h"
 #include "base/utc.h"
-#include "gossip/transport/connections.h"
 #include "daemon/process/descriptors.h"
+#include "gossip/transport/connections.h"
 #include "gossip/transport/greeting.h"
 #include "tests/daemon/raw_client.h"
 #include "tests/gossip/certificates.h"
@@ -22,9 +22,9 @@
 
 using namespace starling;
 using namespace starling::test;
-using gossip::Transport;
 using daemon::ZmqTransport;
 using gossip::Plane;
+using gossip::Transport;
 
 namespace {
 

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "base/content_hash.h"
-#include "gossip/transport/greeting.h"
 #include "gossip/node/gate.h"
+#include "gossip/transport/greeting.h"
 #include "gossip/trust/certificate.h"
 #include "gossip/wire/transfer.h"
 #include "tests/fuzz/field_changer.h"

@@ -24,7 +24,7 @@ class AllReduce : public WaitingScheduler {
                           .answers = true},
                          kAllOfThem) {}
 
-  // Everybody whose part was offered gets a mean, or a notice that there is none.
+  // Every peer that was sent a part gets a mean, or a notice that there is none.
   std::vector<NodeId> answers(EdgeViews edges, const AnswerState& state,
                               bool may_finish) const override {
     std::vector<NodeId> peers;

@@ -28,7 +28,7 @@ class Matching : public WaitingScheduler {
     return {partner->peer};
   }
 
-  // A round waits for a partner once both have offered in it.
+  // A round waits for the partner only once both ends have offered in that round.
   bool offers_late() const override { return false; }
 
   // A pair's flow applies to all steps until the next pair with any peer.

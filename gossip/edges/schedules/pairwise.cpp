@@ -60,8 +60,8 @@ class Pairwise : public Scheduler {
 
   // Whether no pair waits, or the answer is within the patience.
   bool hears(Time now, const CurrentRound&, const EdgeView& edge, bool) const override {
-    if (!edge.in || edge.is_late || edge.rests) return false;
-    return !edge.pairs.is_waiting || now < std::max(edge.offered, edge.heard) + edge.patience;
+    return edge.counts() &&
+           (!edge.pairs.is_waiting || now < std::max(edge.offered, edge.heard) + edge.patience);
   }
 
   // The next local step may begin when few young proposals wait.
