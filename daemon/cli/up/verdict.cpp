@@ -11,9 +11,11 @@
 namespace starling::daemon {
 namespace {
 
+// By the last look at all: a process that has ended since is judged by the next one, which reads
+// what the node wrote at its end.
 bool all_ended(Fleet& fleet) {
-  return std::ranges::all_of(fleet.nodes(), [](Fleet::Node& node) {
-    return is_finished(node) || !node.process.running();
+  return std::ranges::all_of(fleet.nodes(), [](const Fleet::Node& node) {
+    return is_finished(node) || node.has_last_status;
   });
 }
 
@@ -33,7 +35,7 @@ std::string shortfall(Fleet& fleet, bool by_hand) {
     const nlohmann::json& run = part(node.status, "run");
     std::string reason = run.value("shortfall", run.value("problem", ""));
     all_finished = all_finished && is_finished(node);
-    const bool has_left = !is_finished(node) && !node.process.running();
+    const bool has_left = !is_finished(node) && node.has_last_status;
     if (has_left && by_hand && node.process.exit_code() == 0) continue;
     if (has_left) reason = end_of(fleet, node);
     if (reason.empty()) continue;
