@@ -97,13 +97,15 @@ void Reachability::failed(const Endpoint& at, Outbox& out) {
 // ---------------------------------------------------------------- for this node
 
 // Two nodes of which neither can dial the other exchange no messages, so hidden members are not
-// asked. Members of this node's network dial it without a NAT, so they are the last choice.
+// asked, unless all count as hidden: then those answer that a seed has led to this node. Members of
+// this node's network dial it without a NAT, so they are the last choice.
 std::vector<const Member*> Reachability::askable() const {
   std::vector<const Member*> near, far;
+  const bool asks_hidden = are_all_hidden(roster_);
   for (const NodeId id : roster_.present_others()) {
     const Roster::Entry& entry = *roster_.entry(id);
     const Member* member = &*entry.member;
-    if (is_hidden(*member) || !entry.has_spoken) continue;
+    if ((is_hidden(*member) && !asks_hidden) || !entry.has_spoken) continue;
     const bool is_near = network_of(member->control) == network_of(control_);
     (is_near ? near : far).push_back(member);
   }
@@ -156,6 +158,7 @@ std::optional<bool> Reachability::tick(Time now, Outbox& out) {
     return true;
   });
   if (!asked_.empty()) return is_decided(now) ? conclude(now) : std::nullopt;
+  if (are_all_hidden(roster_)) next_test_ = std::min(next_test_, now + kAnswersPatience);
   if (now >= next_test_) ask(now, out);
   return std::nullopt;
 }

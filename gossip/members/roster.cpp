@@ -104,6 +104,11 @@ std::vector<NodeId> within_reach(const Roster& members) {
   return near;
 }
 
+bool are_all_hidden(const Roster& members) {
+  const std::size_t others = members.present_others().size();
+  return others > 0 && members.counts().hidden == others && is_hidden(members.own());
+}
+
 std::string Roster::obstacle(NodeId id) const {
   const Member* member = find(id);
   if (!member) return {};

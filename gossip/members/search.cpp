@@ -53,7 +53,10 @@ void Search::tick(Time now, bool is_contested, Outbox& out) {
 }
 
 void Search::ask_the_lost(Time now, Outbox& out) {
-  const Seeds::View view{[this](const Endpoint& at) { return knows(at); },
+  // Members that count as hidden dial no others that do. Their seeds still lead to those of them
+  // that can be dialled again.
+  const bool seeks_all = are_all_hidden(roster_);
+  const Seeds::View view{[&](const Endpoint& at) { return !seeks_all && knows(at); },
                          roster_.present_others().empty()};
   seeds_.ask(now, view, roster_.own(), out);
   Roster::Entry* longest = nullptr;
