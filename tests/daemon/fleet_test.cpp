@@ -154,6 +154,10 @@ TEST_CASE_FIXTURE(Fixture, "A run that a person ends may have lost the nodes tha
   std::filesystem::remove(options.program);
   for (Fleet::Node& node : fleet->nodes()) REQUIRE(node.process.wait(std::chrono::seconds(60)));
   fleet->nodes()[1].status["node"]["state"] = "training";
+  // What the node wrote at its end is unread.
+  CHECK(judge(*fleet, {.rounds = 7}).text.empty());
+  fleet->refresh();
+  CHECK_FALSE(judge(*fleet, {.rounds = 7}).text.empty());
   CHECK_FALSE(judge(*fleet, {.rounds = 7}).reached);
   fleet->nodes()[0].status["run"]["end"]["reason"] = gossip::kStoppedByHand;
   const Verdict verdict = judge(*fleet, {.rounds = 7});
