@@ -39,6 +39,7 @@ struct Connection {
   Time ended{};                        // when it was lost or broke
   bool is_read = false;                // since then no frame is unread
   std::optional<Time> closes_at = {};  // when to close it, if no data move
+  Duration linger{};                   // for how long none must have moved
 
   // Goes on to that state. REQUIRES may_follow(state, next).
   void become(State next);

@@ -46,9 +46,9 @@ bool is_outgoing(const std::optional<Tcp::Flow>& flow) {
          (flow->is_unacknowledged || flow->is_unsent || flow->since_sent < kConnectionLinger);
 }
 
-// Whether that is so, or bytes were received within kConnectionLinger.
-bool is_moving(const std::optional<Tcp::Flow>& flow) {
-  return is_outgoing(flow) || (flow && flow->since_received < kConnectionLinger);
+// Whether that is so, or bytes were received within `linger`.
+bool is_moving(const std::optional<Tcp::Flow>& flow, Duration linger) {
+  return is_outgoing(flow) || (flow && flow->since_received < linger);
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ void Connections::heard(Time now, Connection& connection, const Wire::Arrived& a
   opened(connection, arrived.descriptor);
   connection.received_bytes += arrived.bytes;
   handshakes_.forget(arrived.route.socket, connection.address);
-  if (connection.closes_at) connection.closes_at = now + kConnectionLinger;
+  if (connection.closes_at) connection.closes_at = now + connection.linger;
   connection.last_use = ++uses_;
 }
 
@@ -184,8 +184,11 @@ void Connections::close_superseded(const Connection& by, const Closed& closed) {
   for (const Route& route : superseded) close(route, closed);
 }
 
-void Connections::close_soon(const Route& route, Time now) {
-  if (Connection* connection = find(route)) connection->closes_at = now + kConnectionLinger;
+void Connections::close_soon(const Route& route, Time now, Duration linger) {
+  Connection* connection = find(route);
+  if (!connection) return;
+  connection->linger = linger;
+  connection->closes_at = now + linger;
 }
 
 void Connections::follow(Time now, const Closed& closed) {
@@ -276,7 +279,7 @@ Connections::Looked Connections::look(Time now, const Closed& closed) {
 bool Connections::is_due(const Connection& connection, Time now) {
   // Bytes from an unknown peer do not keep a connection open.
   if (connection.closes_at && now >= *connection.closes_at)
-    if (!connection.peer || !is_moving(flow(connection))) return true;
+    if (!connection.peer || !is_moving(flow(connection), connection.linger)) return true;
   if (is_cut(flow(connection), kCutPatience, kCutSendings)) {
     if (connection.peer && connection.plane == Plane::control) cut_.push_back(*connection.peer);
     return true;

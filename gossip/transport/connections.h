@@ -84,10 +84,10 @@ class Connections {
   void follow(Time now, const Closed& closed);
   // Closes the older connections with the same peer whose certificate has another key.
   void close_superseded(const Connection& by, const Closed& closed);
-  // Closes a connection: at once; or soon, when it has had half a second to send and, if the peer
-  // is known, no data have moved on it for as long.
+  // Closes a connection: at once; or soon, when it has had `linger` to send and, if the peer is
+  // known, no data have moved on it for as long.
   void close(const Route& route, const Closed& closed);
-  void close_soon(const Route& route, Time now);
+  void close_soon(const Route& route, Time now, Duration linger);
   struct Looked {
     std::vector<std::int64_t> full;  // how many bytes each that held too much did
     std::size_t closed = 0;          // all that have closed since the last look

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gossip/transport/greeting.h"
+#include "gossip/wire/connection_rules.h"
 
 namespace starling::gossip {
 namespace {
@@ -123,7 +124,7 @@ void PeerQueues::hang_up(Time now, const Target& from, Plane plane) {
   const auto route = connections_.dialled_to(address->at, plane);
   const bool is_used = std::ranges::any_of(
       queues_, [&](const auto& item) { return route && item.second.via == *route; });
-  if (route && !is_used) connections_.close_soon(*route, now);
+  if (route && !is_used) connections_.close_soon(*route, now, kConnectionLinger);
 }
 
 void PeerQueues::hang_up(Time now, const Key& node) {
@@ -134,7 +135,7 @@ void PeerQueues::hang_up(Time now, const Key& node) {
   busy_.erase(node);
   queue.next.reset();
   if (queue.via && queue.via->is_dialled())
-    connections_.close_soon(*std::exchange(queue.via, std::nullopt), now);
+    connections_.close_soon(*std::exchange(queue.via, std::nullopt), now, kConnectionLinger);
 }
 
 // ---------------------------------------------------------------- connections
@@ -173,7 +174,8 @@ void PeerQueues::meet(const Wire::Arrived& arrived, Time now) {
     connections_.heard(now, *connection, arrived);
   else
     connection = &connections_.meet(arrived, greeting->plane, now);
-  if (!admit(now, *greeting, arrived, *connection)) return connections_.close_soon(route, now);
+  if (!admit(now, *greeting, arrived, *connection))
+    return connections_.close_soon(route, now, kConnectionLinger);
   connection->peer = greeting->node;
   greeted(route, *connection, now);
 }
@@ -207,7 +209,7 @@ void PeerQueues::greeted(const Route& route, Connection& connection, Time now) {
   else if (is_better(route, *queue.via, peer))
     change(queue, route, now);
   else if (route.is_dialled())
-    connections_.close_soon(route, now);
+    connections_.close_soon(route, now, kReplacedLinger);
 }
 
 // Dialled by the same end, the newer replaces one that is silent: it was lost, as when a NAT drops
@@ -229,7 +231,7 @@ void PeerQueues::change(PeerQueue& queue, const Route& to, Time now) {
   else if (queue.waiting.is_within() || (connection && connections_.is_sending(*connection)))
     return;
   const Route before = *std::exchange(queue.via, std::exchange(queue.next, std::nullopt));
-  if (before.is_dialled()) connections_.close_soon(before, now);
+  if (before.is_dialled()) connections_.close_soon(before, now, kReplacedLinger);
 }
 
 Connections::Closed PeerQueues::closed() {
