@@ -95,6 +95,7 @@ void Connections::lost(Time now, const Route& route) {
   const bool is_open = connection->state == Connection::State::open;
   connection->become(is_open ? Connection::State::lost : Connection::State::broken);
   connection->ended = now;
+  unread_.insert(route.socket);
 }
 
 bool Connections::is_read(const Endpoint& at, Plane plane) const {
@@ -105,6 +106,7 @@ bool Connections::is_read(const Endpoint& at, Plane plane) const {
 }
 
 void Connections::all_read(Wire::Socket socket) {
+  if (unread_.erase(socket) == 0) return;
   for (auto& [route, connection] : all_)
     if (route.socket == socket) connection.is_read = connection.has_ended();
 }
@@ -219,6 +221,7 @@ void Connections::take(const Wire::Event& event, Wire::Socket socket, Time now,
   const bool was_lost = connection.state == Connection::State::lost;
   connection.become(Connection::State::broken);
   connection.descriptor = -1;
+  unread_.insert(socket);
   if (was_lost) return;
   connection.ended = now;
   closed(*route, connection);
@@ -265,7 +268,7 @@ Connections::Looked Connections::look(Time now, const Closed& closed) {
     if (held > kHeldBytesLimit && connection.state != Connection::State::shut) {
       looked.full.push_back(held);
       due.push_back(route);
-    } else if (is_due(connection, now)) {
+    } else if (is_due(connection, flow, now)) {
       due.push_back(route);
     }
   }
@@ -276,11 +279,12 @@ Connections::Looked Connections::look(Time now, const Closed& closed) {
   return looked;
 }
 
-bool Connections::is_due(const Connection& connection, Time now) {
+bool Connections::is_due(const Connection& connection, const std::optional<Tcp::Flow>& flow,
+                         Time now) {
   // Bytes from an unknown peer do not keep a connection open.
   if (connection.closes_at && now >= *connection.closes_at)
-    if (!connection.peer || !is_moving(flow(connection), connection.linger)) return true;
-  if (is_cut(flow(connection), kCutPatience, kCutSendings)) {
+    if (!connection.peer || !is_moving(flow, connection.linger)) return true;
+  if (is_cut(flow, kCutPatience, kCutSendings)) {
     if (connection.peer && connection.plane == Plane::control) cut_.push_back(*connection.peer);
     return true;
   }
@@ -300,6 +304,7 @@ std::optional<Connections::Route> Connections::least_used(bool is_dialled) const
 }
 
 void Connections::close_unused(const Closed& closed) {
+  if (all_.size() + strangers_.size() <= std::min(limits_.dialled, limits_.accepted)) return;
   for (const bool is_dialled : {false, true}) {
     const std::size_t limit = is_dialled ? limits_.dialled : limits_.accepted;
     auto open = static_cast<std::size_t>(std::ranges::count_if(all_, [&](const auto& item) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,13 +103,14 @@ class Connections {
   std::optional<Route> least_used(bool is_dialled) const;
   std::optional<Tcp::Flow> flow(const Connection& connection) const;
   std::vector<Route> revoked(Time now);
-  bool is_due(const Connection& connection, Time now);
+  bool is_due(const Connection& connection, const std::optional<Tcp::Flow>& flow, Time now);
   void close_unused(const Closed& closed);
 
   Wire& wire_;
   Guard& guard_;
   const Limits limits_;
   std::map<Route, Connection> all_;
+  std::set<Wire::Socket> unread_;  // those with a connection that ended since all_read()
   std::vector<NodeId> cut_;
   Handshakes handshakes_;
   Strangers strangers_;

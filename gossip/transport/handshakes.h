@@ -29,7 +29,9 @@ class Handshakes {
     if (!reason.empty()) guard_.note(now, reason, who);
   }
   // The address was spoken with, or could not be dialled.
-  void forget(Wire::Socket socket, const std::string& address) { ended_.erase({socket, address}); }
+  void forget(Wire::Socket socket, const std::string& address) {
+    if (!ended_.empty()) ended_.erase({socket, address});
+  }
 
  private:
   Guard& guard_;

@@ -27,6 +27,12 @@ inline constexpr std::chrono::milliseconds kConnectionLinger{500};
 // old one is sent again over the new one.
 inline constexpr std::chrono::seconds kReplacedLinger = 2 * kCutPatience;
 
+// A dial is in vain after this.
+inline constexpr std::chrono::seconds kConnectTimeout{2};
+// How often connections are looked at. Longer: one that is cut, or that holds too much, is found
+// later.
+inline constexpr std::chrono::milliseconds kWatchEvery{200};
+
 // A probe of an address tries to connect every kConnectTryEvery. The address counts as unanswered
 // after kConnectPatience.
 inline constexpr std::chrono::milliseconds kConnectTryEvery{500}, kConnectPatience{1500};
