@@ -1,7 +1,8 @@
 // Goal: when a run ends. Each kind of goal is one row, which says what it is judged by and how
 // people read it; the judge of the fleet (node/run_end.h), the status and the command line walk the
-// rows. To add a goal: its member and its row in gossip/goal.cpp, a binding in gossip/options.cpp,
-// what it has come to in RunEnd::see() (gossip/node/run_end.cpp), a row in docs/settings.md.
+// rows. To add a goal: its member in Goal and a number in FleetProgress (gossip/goal.h), its row in
+// gossip/goal.cpp, a binding in gossip/options.cpp, what it has come to in RunEnd::see()
+// (gossip/node/run_end.cpp), a row in docs/settings.md.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,8 @@
 // connection carries frames both ways. After a connection has broken, frames received over it can
 // still be read. One thread owns a wire. The daemon's is ZmqWire. To add another transport: a Wire
 // of its own, what receives and waits as daemon/process/zmq_transport.cpp does,
-// daemon/process/loop.cpp, daemon/cli/command_run.cpp.
+// daemon/process/loop.cpp, daemon/cli/command_run.cpp, daemon/process/port_probe.cpp (which knows
+// ZMTP).
 #pragma once
 
 #include <array>
