@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -17,7 +16,6 @@
 #include "daemon/process/own_addresses.h"
 #include "daemon/process/zap_handler.h"
 #include "gossip/transport/greeting.h"
-#include "gossip/wire/connection_rules.h"
 
 namespace starling::daemon {
 namespace {
@@ -26,8 +24,6 @@ constexpr std::int64_t kMessageBytesLimit = 2 << 20;
 
 // The kernel closes a control connection whose data are not acknowledged for this long.
 constexpr int kControlPatience_ms = 6000;
-static_assert(gossip::kConnectTimeout == std::chrono::milliseconds(2000),
-              "connect_timeout is that of the simulator");
 
 // The options of every socket, each because of a failure that was measured (docs/wire.md). Accepted
 // connections get those of bulk, because their plane is not known yet.

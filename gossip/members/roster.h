@@ -155,7 +155,7 @@ inline std::size_t absent_limit(const Roster& members) {
 bool any_other_trains(const Roster& members);
 // The present others that this node can dial or that can dial it.
 std::vector<NodeId> within_reach(const Roster& members);
-// Whether there are none of those although others are present: all count as hidden.
+// Whether others are present, and all members, this node included, count as hidden.
 bool are_all_hidden(const Roster& members);
 
 }  // namespace starling::gossip

@@ -1,8 +1,8 @@
 // RumorLaw: changes the roster by the law of rumors (membership.h), after rumors of other members,
 // their silence, and findings about their addresses. To add a rule of members:
-// gossip/members/rumor_law.cpp; of how long a suspect has suspicion.h, of this node's own record
-// identity.cpp, of what is believed evidence.cpp, of who can be dialled reachability.cpp; a proof
-// that travels also costs a message or a field of one.
+// gossip/members/rumor_law.cpp; for the time that a suspect has to answer suspicion.h, for this
+// node's own record identity.cpp, for what is believed evidence.cpp, for who can be dialled
+// reachability.cpp. A proof that travels also costs a message or a field of one.
 #pragma once
 
 #include <cstdint>

@@ -85,12 +85,9 @@ void PeerQueues::send(Time now, const Target& to, Plane plane, Frames frames) {
   if (!is_known) return void(++dropped_);
   PeerQueue& queue = queue_of(key);
   if (address) queue.to = *address;
-  const bool is_next = queue.via && queue.waiting.empty() && !address;
   dropped_ += queue.waiting.push(std::move(frames));
-  if (is_next) drain(queue, now);
-  if (is_next && queue.waiting.empty()) return;
   busy_.insert(key);
-  if (!is_next) attend(key, now);
+  attend(key, now);
 }
 
 Connections::Looked PeerQueues::look(Time now) {
@@ -314,11 +311,6 @@ void PeerQueues::drain(PeerQueue& queue, Time now) {
     }
     if (!is_whole) return;
   }
-}
-
-bool PeerQueues::has_queued(std::optional<NodeId> of) const {
-  if (!of) return !busy_.empty();
-  return busy_.contains({Plane::control, *of}) || busy_.contains({Plane::bulk, *of});
 }
 
 Time PeerQueues::deadline(Time now) const {

@@ -49,8 +49,7 @@ class PeerQueues {
   void all_read(Wire::Socket socket) { connections_.all_read(socket); }
   Connections::Looked look(Time now);
 
-  // Whether messages wait: for any target, or for `node` alone.
-  bool has_queued(std::optional<NodeId> of = std::nullopt) const;
+  bool has_queued() const { return !busy_.empty(); }
   // When to call follow() next even if nothing arrives.
   Time deadline(Time now) const;
   std::uint64_t dropped() const { return dropped_; }

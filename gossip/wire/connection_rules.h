@@ -21,17 +21,11 @@ constexpr std::size_t waiting_limit(Plane plane) {
 inline constexpr std::chrono::seconds kCutPatience{3};
 // A connection that is to be closed stays open this long, and longer while data move on it.
 inline constexpr std::chrono::milliseconds kConnectionLinger{500};
-// The same for one that another connection with the peer replaces. By then the peer has delivered
-// what it sent before it knew the other one, or has found this one cut. Longer: pairs of nodes that
-// dialled each other have two connections for longer. Shorter: a vector that comes late over the
-// old one is sent again over the new one.
+// The same for a connection that another one with the peer replaces. Within this time the peer has
+// delivered what it sent before it knew the other connection, or has found the old one cut. Longer:
+// pairs of nodes that dialled each other have two connections for longer. Shorter: a vector that
+// comes late over the old connection is sent again over the new one.
 inline constexpr std::chrono::seconds kReplacedLinger = 2 * kCutPatience;
-
-// A dial is in vain after this.
-inline constexpr std::chrono::seconds kConnectTimeout{2};
-// How often connections are looked at. Longer: one that is cut, or that holds too much, is found
-// later.
-inline constexpr std::chrono::milliseconds kWatchEvery{200};
 
 // A probe of an address tries to connect every kConnectTryEvery. The address counts as unanswered
 // after kConnectPatience.

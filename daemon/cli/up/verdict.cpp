@@ -11,8 +11,8 @@
 namespace starling::daemon {
 namespace {
 
-// By the last look at all: a process that has ended since is judged by the next one, which reads
-// what the node wrote at its end.
+// The last look at all nodes decides. A process that has ended since then is judged after the next
+// look, which reads what the node wrote at its end.
 bool all_ended(Fleet& fleet) {
   return std::ranges::all_of(fleet.nodes(), [](const Fleet::Node& node) {
     return is_finished(node) || node.has_last_status;
