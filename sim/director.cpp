@@ -69,7 +69,7 @@ void Director::begin_fault(const Fault& fault) {
       return start(node);
     case FaultKind::nat_reboot:
     case FaultKind::away:
-      for (const std::size_t lost : cut_off(fault)) world_->connections().forget(lost);
+      for (const std::size_t lost : cut_off(fault)) world_->drivers().wires().forget(lost);
       return set_weather();
     default:
       return set_weather();

@@ -78,7 +78,7 @@ struct FaultCounts {
   std::uint64_t lost = 0, duplicated = 0, reordered = 0, delayed = 0, clogged = 0;
   std::uint64_t cut_one_way = 0, cut_both_ways = 0;
   std::uint64_t retransmitted = 0, limited = 0, corrupted = 0, forged = 0;
-  std::uint64_t vanished = 0;   // messages that no connection carried
+  std::uint64_t vanished = 0;   // in connections that a NAT has forgotten
   std::uint64_t forgotten = 0;  // connections, by a NAT
   // nodes
   std::uint64_t crashed = 0, restarted = 0, left = 0, joined = 0, halted = 0;

@@ -21,7 +21,7 @@ Liar::Liar(World& world, std::size_t node, const Lie& lie)
     : world_(&world), node_(node), lie_(&lie) {
   ENSURE(node < world.options().nodes, "the liar is one of the nodes");
   if (lie.vector) falsifier_.emplace(format_of(world), lie, [this] { return entries(); });
-  world.connections().intercept([this](Parcel& parcel) { meet(parcel); });
+  world.drivers().intercept([this](Parcel& parcel) { meet(parcel); });
 }
 
 // Each message, before it is cut into frames.

@@ -5,8 +5,6 @@
 namespace starling::sim {
 namespace {
 
-// TCP's least retransmission time on Linux.
-constexpr Duration kRetransmission = std::chrono::milliseconds(200);
 // After so many tries, 6.2 s, a node replaces the connection: then the packet arrives.
 constexpr int kTriesLimit = 5;
 
@@ -39,6 +37,11 @@ Arrivals Network::send(Time now, const Hop& hop, std::size_t bytes) {
     arrivals.second = arrival(now, hop, bytes);
   }
   return arrivals;
+}
+
+Arrivals Network::greet(Time now, const Hop& hop) {
+  if (!cuts_.empty() && is_cut(hop)) return {};
+  return {std::max(now + options_.delay, held_until(now, hop)), {}};
 }
 
 bool Network::is_cut(const Hop& hop) {

@@ -18,6 +18,9 @@
 
 namespace starling::sim {
 
+// TCP's least retransmission time on Linux; it doubles from try to try.
+inline constexpr Duration kRetransmission = std::chrono::milliseconds(200);
+
 struct NetworkOptions {
   Duration delay = std::chrono::milliseconds(1);  // one way
   Duration jitter{};                              // on top of it, uniform from 0 to this
@@ -50,6 +53,8 @@ class Network {
   NetworkOptions& options() { return options_; }
   // Of a frame of `bytes` that is sent now. What goes wrong with it is counted.
   Arrivals send(Time now, const Hop& hop, std::size_t bytes);
+  // The same of the first frame of a connection, which no chance meets.
+  Arrivals greet(Time now, const Hop& hop);
   // Of all frames with their headers.
   std::uint64_t sent_bytes() const { return sent_bytes_; }
 

@@ -30,7 +30,7 @@ class Queue {
   // kNever when nothing is left.
   Time next_time() const { return heap_.empty() ? kNever : heap_.front().at; }
   // The time of the last event, or that to which was waited.
-  Time now() const { return now_; }
+  const Time& now() const { return now_; }
   // REQUIRES that no event is left before `time`.
   void wait_until(Time time) { now_ = std::max(now_, time); }
   // REQUIRES that something is left.

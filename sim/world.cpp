@@ -25,8 +25,12 @@ void mix_in(std::uint64_t& hash, std::initializer_list<std::uint64_t> words) {
   for (const std::uint64_t word : words) hash = mix64(hash ^ word);
 }
 
-// What a message says, whatever its encoding.
-std::uint64_t meaning_of(std::size_t from, const gossip::Body& body) {
+// What a frame says, whatever its encoding; 0: it cannot be read.
+std::uint64_t meaning_of(std::size_t from, const gossip::Frame& frame,
+                         gossip::RecordCache* records) {
+  const auto header = gossip::decode_header(std::as_bytes(std::span(frame.header)), records);
+  if (!header) return 0;
+  const gossip::Body& body = header->body;
   std::uint64_t hash = stable_hash(gossip::kind_of(body).name);
   mix_in(hash, {from});
   if (const auto* snapshot = std::get_if<gossip::Snapshot>(&body)) mix_in(hash, {snapshot->round});
@@ -68,7 +72,10 @@ World::World(Options options, TrainerFactory make_trainer)
     : options_(std::move(options)),
       make_trainer_(std::move(make_trainer)),
       network_(options_.network, options_.seed),
-      connections_(network_, options_.nodes),
+      drivers_(network_, options_.nodes, queue_.now(),
+               [this](Time at, Drivers::Event event) {
+                 std::visit([&](auto& what) { queue_.push(at, std::move(what)); }, event);
+               }),
       nodes_(options_.nodes) {
   ENSURE(nodes_.size() <= kMembersLimit, "a world is one cluster");
   options_.base.records = std::make_shared<gossip::RecordCache>(kRecords);
@@ -85,7 +92,6 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
   gossip::Options born = options ? *std::move(options) : node_options(options_, node);
   born.clock = in_milliseconds(now());
   if (born.control.port == 0) born.control.host += self.disk.mark();
-  connections_.begin(node, born.control, is_hidden(options_.hiding, nodes_.size(), node));
   born.incarnation = PLANTED(incarnation_forgotten) ? 1 : self.disk.next_incarnation(born.clock);
   self.disk.save(born.incarnation);
   const auto before = born.checkpoint.is_kept ? self.disk.newest() : nullptr;
@@ -93,11 +99,11 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
   self.repeats = self.corrupted = 0;
   self.jobs_in_flight = 0;
   self.learning_rate = 0;
-  self.id = node_id(born.name);
+  drivers_.begin(node, node_id(born.name), self.life, born.control,
+                 is_hidden(options_.hiding, nodes_.size(), node));
   self.core = std::make_unique<gossip::Node>(born, now(), before);
   self.members = &self.core->members();
   self.trainer = make_trainer_(node);
-  self.cutter = {};
   self.busy_until = now();
   self.wake = kNever;
   step(node, gossip::Tick{});
@@ -106,7 +112,7 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
 void World::crash(std::size_t node) {
   counts_.crashed += runs(node);
   nodes_.at(node).end(now());
-  connections_.end(node);
+  drivers_.end(node);
 }
 
 void World::tell(std::size_t node, gossip::Input command) {
@@ -124,7 +130,7 @@ void World::pause(std::size_t node, Time until) {
 }
 
 void World::at(Time time, std::function<void()> action) {
-  queue_.push(std::max(time, now()), Action{std::move(action)});
+  queue_.push(std::max(time, now()), Wires::Task{std::move(action)});
 }
 
 // ---------------------------------------------------------------- time
@@ -160,27 +166,38 @@ void World::happen(Wake& wake) {
     return;
   }
   self.wake = kNever;
+  drivers_.look(wake.node);
   if (self.core->deadline() > now()) return wake_in_time(wake.node);
   history_.note(now(), 1, wake.node, 0);
   step(wake.node, gossip::Tick{});
 }
 
-void World::happen(Delivery& delivery) {
-  Participant& self = nodes_[delivery.to];
-  if (delivery.life > 0 && delivery.life != self.life) return;  // it ended with who paused
-  if (self.core && self.paused_until > now()) delivery.life = self.life;
-  if (self.core && waits(delivery.to, delivery)) return;
-  const gossip::Frame& frame = delivery.carried->frame;
+void World::happen(Wires::Notice& notice) {
+  const auto node = drivers_.wires().owner(notice.end);
+  if (!node || waits(*node, notice)) return;
+  drivers_.notify(*node, notice);
+  if (runs(*node)) wake_in_time(*node);
+}
+
+void World::happen(Wires::Delivery& delivery) {
+  Wires& wires = drivers_.wires();
+  if (!wires.arrive(delivery)) return;
+  const std::size_t node = *wires.owner(delivery.end);
+  if (waits(node, delivery)) return;
+  Participant& self = nodes_[node];
+  const std::size_t sender = wires.sender_of(delivery);
+  Wires::Carried& carried = *delivery.carried;
   // The header holds the hash of the body.
-  history_.note(now(), 2, delivery.to, content_hash(std::as_bytes(std::span(frame.header))));
-  history_.note_behavior(now(), 2, delivery.to, delivery.carried->meaning);
+  history_.note(now(), 2, node, content_hash(std::as_bytes(std::span(carried.frame.header))));
+  auto received = drivers_.hear(node, delivery);
   if (!self.core) return;
-  Carried& carried = *delivery.carried;
+  if (!received) return wake_in_time(node);
+  history_.note_behavior(now(), 2, node,
+                         meaning_of(sender, carried.frame, options_.base.records.get()));
   self.corrupted += carried.damage == Damage::Done::corrupted;
   if (carried.damage == Damage::Done::nothing && carried.heard_by == self.life) ++self.repeats;
   carried.heard_by = self.life;
-  step(delivery.to, gossip::Received{delivery.plane, carried.from,
-                                     std::as_bytes(std::span(frame.header)), frame.body});
+  step(node, *std::move(received));
 }
 
 void World::happen(JobDone& job) {
@@ -193,28 +210,14 @@ void World::happen(JobDone& job) {
   step(job.node, gossip::Trained{std::move(*job.done)});
 }
 
-// Where no node runs the system refuses, and for one that is paused it accepts. Where the way there
-// or back is cut, or a NAT is before the node, nothing is heard, and the look ends as unanswered.
-void World::happen(Look& look) {
-  const auto to = connections_.find(look.at);
-  if (!to || look.at.port == 0 || !runs(look.node) || nodes_[look.node].life != look.life) return;
-  const bool is_cut = network_.is_cut(look.node, *to) || network_.is_cut(*to, look.node) ||
-                      connections_.is_hidden(*to);
-  if (!look.is_refused && !is_cut) {
-    if (runs(*to)) return;
-    look.is_refused = true;
-    queue_.push(now() + 2 * network_.options().delay, std::move(look));
-  } else if (!look.is_refused && now() < look.until) {
-    queue_.push(std::min(now() + gossip::kConnectTryEvery, look.until), std::move(look));
-  } else if (!waits(look.node, look)) {
-    const std::uint64_t kind = look.is_refused ? 5 : 6;
-    history_.note(now(), kind, look.node, stable_hash(to_string(look.at)));
-    history_.note_behavior(now(), kind, look.node, stable_hash(to_string(look.at)));
-    if (look.is_refused)
-      step(look.node, gossip::Refused{look.of, look.at});
-    else
-      step(look.node, gossip::Unanswered{look.of, look.at});
-  }
+void World::happen(Drivers::Knock& knock) {
+  if (!runs(knock.node) || !drivers_.runs(knock.node, knock.life)) return;
+  auto found = drivers_.knock(knock);
+  if (!found || waits(knock.node, knock)) return;
+  const std::uint64_t kind = knock.is_refused ? 5 : 6;
+  history_.note(now(), kind, knock.node, stable_hash(to_string(knock.at)));
+  history_.note_behavior(now(), kind, knock.node, stable_hash(to_string(knock.at)));
+  step(knock.node, *std::move(found));
 }
 
 void World::happen(Written& written) {
@@ -229,74 +232,48 @@ void World::happen(Written& written) {
   step(written.node, std::move(saved));
 }
 
-void World::happen(Action& action) {
+void World::happen(Wires::Task& task) {
   history_.note(now(), 4, 0, 0);
-  action.act();
+  task.act();
 }
 
 // ---------------------------------------------------------------- nodes
 
 void World::step(std::size_t node, gossip::Input input) {
+  Participant& self = nodes_[node];
   gossip::Outputs outputs;
-  nodes_[node].core->step(now(), std::move(input), outputs);
-  perform(node, outputs);
+  self.core->step(now(), std::move(input), outputs);
+  for (gossip::Output& output : outputs) {
+    for (const Observer& observer : observers_) observer(node, output);
+    drivers_.act(node, output);
+    if (const auto* training = std::get_if<gossip::Train>(&output))
+      train(node, training->job);
+    else if (auto* save = std::get_if<gossip::Save>(&output))
+      queue_.push(now() + self.disk.write_time,
+                  Written{node, self.life,
+                          std::make_shared<const gossip::Checkpoint>(std::move(save->checkpoint))});
+    else if (std::holds_alternative<gossip::Stopped>(output))
+      stop(node);
+  }
   if (runs(node)) wake_in_time(node);
 }
 
 void World::wake_in_time(std::size_t node) {
   Participant& self = nodes_[node];
-  const Time deadline = self.core->deadline();
+  const Time deadline = std::min(self.core->deadline(), drivers_.deadline(node));
   const Time wake = deadline > now() ? deadline : now() + kTickLeast;
   if (wake >= self.wake) return;
   self.wake = wake;
   queue_.push(wake, Wake{node, self.life});
 }
 
-void World::perform(std::size_t node, gossip::Outputs& outputs) {
-  for (gossip::Output& output : outputs) {
-    for (const Observer& observer : observers_) observer(node, output);
-    if (const auto* reach = std::get_if<gossip::Reach>(&output))
-      connections_.reach(node, *reach);
-    else if (auto* send = std::get_if<gossip::Send>(&output))
-      carry(node, connections_.control_of(node, send->to), std::move(send->message), send->from);
-    else if (auto* introduce = std::get_if<gossip::Introduce>(&output))
-      carry(node, connections_.target_of(*introduce), std::move(introduce->message), 0);
-    else if (const auto* hangup = std::get_if<gossip::Hangup>(&output))
-      connections_.hang_up(now(), node, *hangup);
-    else if (const auto* probe = std::get_if<gossip::ConnectProbe>(&output))
-      queue_.push(now(), Look{node, nodes_[node].life, probe->of,
-                              probe->of ? connections_.control_of(node, *probe->of) : probe->at,
-                              now() + gossip::kConnectPatience});
-    else if (const auto* training = std::get_if<gossip::Train>(&output))
-      train(node, training->job);
-    else if (auto* save = std::get_if<gossip::Save>(&output))
-      queue_.push(now() + nodes_[node].disk.write_time,
-                  Written{node, nodes_[node].life,
-                          std::make_shared<const gossip::Checkpoint>(std::move(save->checkpoint))});
-    else if (std::holds_alternative<gossip::Stopped>(output))
-      connections_.end(node), nodes_[node].end(now());  // it has said all it had to say
-  }
-}
-
-void World::carry(std::size_t node, const Endpoint& at, gossip::Message message, std::size_t from) {
-  const auto to = connections_.find(at);
-  if (!to) return;
-  const Hop asked{node, *to, gossip::kind_of(message.body).plane};
-  for (Parcel& parcel : connections_.post(now(), {asked, std::move(message), from})) {
-    const Hop hop = parcel.hop;
-    const std::uint64_t meaning = meaning_of(hop.from, parcel.message.body);
-    Participant& sender = nodes_[hop.from];
-    for (gossip::Frame& frame : sender.cutter.cut(std::move(parcel.message), parcel.from).all()) {
-      const Arrivals arrivals = network_.send(now(), hop, frame.header.size() + frame.body.size());
-      if (!arrivals.first) continue;
-      const Damage::Done damage = network_.damage().meet(frame);
-      if (damage == Damage::Done::forged) network_.damage().note_forged(hop.from, hop.to);
-      const auto carried =
-          std::make_shared<Carried>(Carried{sender.id, std::move(frame), meaning, damage});
-      for (const auto& time : {arrivals.first, arrivals.second})
-        if (time) queue_.push(*time, Delivery{hop.to, hop.plane, carried});
-    }
-  }
+// The process ends once all that is queued has left, or after kFlushPatience.
+void World::stop(std::size_t node) {
+  nodes_[node].end(now());
+  if (drivers_.end_if_idle(node)) return;
+  at(now() + gossip::kFlushPatience, [this, node, life = nodes_[node].life] {
+    if (!runs(node) && drivers_.runs(node, life)) drivers_.end(node);
+  });
 }
 
 // The numbers are there at once; the node learns of them when the job would have ended.
@@ -325,7 +302,7 @@ std::vector<std::size_t> World::running() const {
 FaultCounts World::fault_counts() const {
   FaultCounts counts = counts_;
   counts += network_.counts();
-  counts += connections_.counts();
+  counts += drivers_.wires().counts();
   return counts;
 }
 

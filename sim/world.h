@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "gossip/node/node.h"
-#include "gossip/wire/transfer.h"
-#include "sim/connections.h"
 #include "sim/disk.h"
+#include "sim/drivers.h"
 #include "sim/faults.h"
 #include "sim/network.h"
 #include "sim/options.h"
@@ -72,7 +71,7 @@ class World {
   // What it runs on, and what came of it in this life.
   Machine& machine(std::size_t node) { return nodes_.at(node); }
   Network& network() { return network_; }
-  Connections& connections() { return connections_; }
+  Drivers& drivers() { return drivers_; }
   // ---- later
   void at(Time time, std::function<void()> action);
 
@@ -100,9 +99,7 @@ class World {
  private:
   struct Participant : Machine {
     std::unique_ptr<gossip::Node> core;  // null: does not run
-    NodeId id;
     std::unique_ptr<optim::Trainer> trainer;
-    gossip::Cutter cutter;
     Time paused_until{};
     bool has_waiting = false;  // inputs, for the end of the pause
     Time busy_until{};         // the trainer
@@ -118,32 +115,10 @@ class World {
     std::size_t node;
     std::uint64_t life;
   };
-  struct Carried {
-    NodeId from;
-    gossip::Frame frame;
-    std::uint64_t meaning = 0;  // see behavior_hash()
-    Damage::Done damage = Damage::Done::nothing;
-    std::uint64_t heard_by = 0;  // the life of the receiver that got it; 0: none yet
-  };
-  struct Delivery {
-    std::size_t to;
-    gossip::Plane plane;
-    std::shared_ptr<Carried> carried;
-    std::uint64_t life = 0;  // of the receiver that it waits for; 0: it has not met a pause
-  };
   struct JobDone {
     std::size_t node;
     std::uint64_t life;
     std::shared_ptr<optim::Done> done;
-  };
-  // A look whether anybody listens there; the system sends the first packet again and again.
-  struct Look {
-    std::size_t node;
-    std::uint64_t life;
-    std::optional<NodeId> of;
-    Endpoint at;
-    Time until;
-    bool is_refused = false;  // the refusal is on its way back
   };
   // The disk has written, or failed to.
   struct Written {
@@ -151,31 +126,29 @@ class World {
     std::uint64_t life;
     std::shared_ptr<const gossip::Checkpoint> checkpoint;
   };
-  struct Action {
-    std::function<void()> act;
-  };
-  using Event = std::variant<Wake, Delivery, JobDone, Look, Written, Action>;
+  using Event = std::variant<Wake, Wires::Task, Wires::Notice, Wires::Delivery, Drivers::Knock,
+                             JobDone, Written>;
 
   // Puts an event of a node that is paused behind the end of the pause.
   template <class What>
   bool waits(std::size_t node, What& what);
   void happen(Wake& wake);
-  void happen(Delivery& delivery);
+  void happen(Wires::Task& task);
+  void happen(Wires::Notice& notice);
+  void happen(Wires::Delivery& delivery);
   void happen(JobDone& job);
-  void happen(Look& look);
+  void happen(Drivers::Knock& knock);
   void happen(Written& written);
-  void happen(Action& action);
   void step(std::size_t node, gossip::Input input);
   void wake_in_time(std::size_t node);
-  void perform(std::size_t node, gossip::Outputs& outputs);
-  void carry(std::size_t node, const Endpoint& at, gossip::Message message, std::size_t from);
+  void stop(std::size_t node);
   void train(std::size_t node, const optim::Job& job);
 
   Options options_;
   TrainerFactory make_trainer_;
   Network network_;
-  Connections connections_;
   Queue<Event> queue_;
+  Drivers drivers_;
   std::vector<Participant> nodes_;
   std::vector<Observer> observers_;
   FaultCounts counts_;  // of nodes

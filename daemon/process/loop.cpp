@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/process/log.h"
+#include "gossip/wire/connection_rules.h"
 
 namespace starling::daemon {
 namespace {
@@ -72,7 +73,7 @@ std::string Loop::run(bool stays) {
   }
   publish();
   board_.set_wake(nullptr);
-  transport_.flush(std::chrono::milliseconds(300));
+  transport_.flush(gossip::kFlushPatience);
   return *stopped_;
 }
 

@@ -12,6 +12,7 @@
 #include "daemon/process/lock_test.h"
 #include "daemon/process/log.h"
 #include "daemon/process/memory.h"
+#include "gossip/wire/connection_rules.h"
 
 namespace starling::daemon {
 namespace {
@@ -69,7 +70,7 @@ std::chrono::milliseconds ZmqTransport::patience() {
   }
   if (is_readable_) return {};
   const Time next = queues_.deadline(now);
-  if (next == kNever) return kWatchEvery;
+  if (next == kNever) return gossip::kWatchEvery;
   return std::chrono::ceil<std::chrono::milliseconds>(next - now);
 }
 
@@ -82,7 +83,7 @@ void ZmqTransport::poll(Duration timeout, std::span<const int> wakes, const Fram
   if (answers_) wait_for(answers_->descriptor());
   if (zap_) wait_for(zap_->descriptor());
   auto wait = std::min({std::chrono::ceil<std::chrono::milliseconds>(timeout),
-                        std::chrono::milliseconds(kWatchEvery), patience()});
+                        std::chrono::milliseconds(gossip::kWatchEvery), patience()});
   if (zap_ && zap_->is_readable()) wait = {};
   const int ready =
       ::poll(items.data(), items.size(), static_cast<int>(std::max<std::int64_t>(wait.count(), 0)));
@@ -94,7 +95,7 @@ void ZmqTransport::poll(Duration timeout, std::span<const int> wakes, const Fram
   if (is_told || is_readable_ || queues_.has_queued()) take(handler);
   const Time now = daemon::now();
   if (now < next_watch_) return;
-  next_watch_ = now + kWatchEvery;
+  next_watch_ = now + gossip::kWatchEvery;
   const gossip::Connections::Looked looked = queues_.look(now);
   for (const std::int64_t held : looked.full) {
     log::warning("closed a connection that held {} MiB of an unfinished message", held >> 20);

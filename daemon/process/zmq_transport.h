@@ -91,8 +91,6 @@ class ZmqTransport : public gossip::Transport {
   std::map<std::string, int> read_back_options() const { return wire_.read_back_options(); }
 
   static constexpr std::size_t kBatch = 64;
-  // Interval of PeerQueues::look(). Longer: an unfinished message grows further before it is found.
-  static constexpr std::chrono::milliseconds kWatchEvery{200};
 
  private:
   explicit ZmqTransport(const Options& options);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/planted.h"
 #include "gossip/wire/connection_rules.h"
 
 namespace starling::gossip {
@@ -284,7 +285,7 @@ bool Connections::is_due(const Connection& connection, const std::optional<Tcp::
   // Bytes from an unknown peer do not keep a connection open.
   if (connection.closes_at && now >= *connection.closes_at)
     if (!connection.peer || !is_moving(flow, connection.linger)) return true;
-  if (is_cut(flow, kCutPatience, kCutSendings)) {
+  if (is_cut(flow, kCutPatience, kCutSendings) && !PLANTED(cut_unseen)) {
     if (connection.peer && connection.plane == Plane::control) cut_.push_back(*connection.peer);
     return true;
   }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/planted.h"
 #include "gossip/transport/greeting.h"
 #include "gossip/wire/connection_rules.h"
 
@@ -286,7 +287,7 @@ void PeerQueues::dial(const Key& key, PeerQueue& queue, Time now) {
       connections_.dialled_to(queue.to.at, key.plane) ||
       !connections_.is_read(queue.to.at, key.plane))
     return;
-  queue.next_dial = now + queue.pause;
+  queue.next_dial = PLANTED(dials_once) ? kNever : now + queue.pause;
   queue.pause = std::min(queue.pause * 2, kRedialMost);
   const auto route = connections_.dial(queue.to.at, key.plane, queue.to.key, now);
   if (route) say(*route, guard_.greeting(key.plane));

@@ -1,10 +1,10 @@
 // Wire: the connections of a node as the layer above sees them: what it can dial, send, read and
 // measure. One socket accepts the connections of both planes, and one for each plane dials; each
 // connection carries frames both ways. After a connection has broken, frames received over it can
-// still be read. One thread owns a wire. The daemon's is ZmqWire. To add another transport: a Wire
-// of its own, what receives and waits as daemon/process/zmq_transport.cpp does,
-// daemon/process/loop.cpp, daemon/cli/command_run.cpp, daemon/process/port_probe.cpp (which knows
-// ZMTP).
+// still be read. One thread owns a wire. The daemon has ZmqWire, the simulator sim/wires.h. To add
+// another transport: a Wire of its own, what receives and waits as
+// daemon/process/zmq_transport.cpp does, daemon/process/loop.cpp, daemon/cli/command_run.cpp,
+// daemon/process/port_probe.cpp (which knows ZMTP).
 #pragma once
 
 #include <array>

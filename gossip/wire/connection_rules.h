@@ -27,6 +27,20 @@ inline constexpr std::chrono::milliseconds kConnectionLinger{500};
 // comes late over the old connection is sent again over the new one.
 inline constexpr std::chrono::seconds kReplacedLinger = 2 * kCutPatience;
 
+// An attempt to connect ends after this.
+inline constexpr std::chrono::milliseconds kConnectTimeout{2000};
+// How often Connections::look() is called. Longer: an unfinished message grows further before it is
+// found.
+inline constexpr std::chrono::milliseconds kWatchEvery{200};
+// A process that ends waits this long until what is queued has left.
+inline constexpr std::chrono::milliseconds kFlushPatience{300};
+// Of one connection the system takes this many bytes before it is full, and then the layer below
+// PeerQueues so many frames.
+inline constexpr std::size_t kSendBufferBytes = 4 << 20;
+constexpr std::size_t sending_limit(Plane plane) {
+  return plane == Plane::bulk ? 16 : 256;
+}
+
 // A probe of an address tries to connect every kConnectTryEvery. The address counts as unanswered
 // after kConnectPatience.
 inline constexpr std::chrono::milliseconds kConnectTryEvery{500}, kConnectPatience{1500};

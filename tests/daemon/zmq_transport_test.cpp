@@ -178,10 +178,12 @@ TEST_CASE("Every socket keeps the rules") {
     const bool control = std::string(socket).starts_with("control");
     CHECK(value("linger") == 500);
     CHECK(value("maxmsgsize") == 2 << 20);
-    CHECK(value("sndhwm") == (control ? 256 : 16));
+    const auto plane = control ? Plane::control : Plane::bulk;
+    if (!control) CHECK(value("sndbuf") == gossip::kSendBufferBytes);
+    CHECK(value("sndhwm") == static_cast<int>(gossip::sending_limit(plane)));
     CHECK(value("rcvhwm") == (control ? 256 : 16));
     CHECK(value("backlog") == 1024);
-    CHECK(value("connect_timeout") == 2000);
+    CHECK(std::chrono::milliseconds(value("connect_timeout")) == gossip::kConnectTimeout);
     CHECK(value("handshake_ivl") == 5000);
     CHECK(value("reconnect_ivl") == 60000);
     CHECK(value("ipv6") == 1);

@@ -50,7 +50,7 @@ Outcome after_lie(double (*change)(double), std::string_view rule, std::string_v
   options.seed = options.base.seed = seed;
   Cluster cluster(options, reference_trainers(training, kOneOptimum));
   Outcome outcome;
-  cluster.world.connections().intercept([&](sim::Parcel& parcel) {
+  cluster.world.drivers().intercept([&](sim::Parcel& parcel) {
     if (!std::holds_alternative<gossip::Snapshot>(parcel.message.body)) return;
     if (parcel.hop.from != kLiar || parcel.message.payload.empty()) return;
     parcel.message.payload = changed(parcel.message.payload, change);

@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
-#include "tests/lengths.h"
 #include "gossip/wire/connection_rules.h"
+#include "tests/lengths.h"
 #include "tests/sim/battery.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/hidden_world.h"
@@ -51,11 +51,11 @@ class Hidden : public Cluster {
   }
   void reboot_nat(std::size_t node) {
     for (const std::size_t lost : sim::behind_nat_of(world.options().hiding, kNodes, node))
-      world.connections().forget(lost);
+      world.drivers().wires().forget(lost);
   }
   // The nodes are cut off from all others for so long, and their connections are lost.
   void cut_off(const std::vector<std::size_t>& nodes, Duration time) {
-    for (const std::size_t node : nodes) world.connections().forget(node);
+    for (const std::size_t node : nodes) world.drivers().wires().forget(node);
     world.network().partition(nodes, kNodes);
     run(time);
     world.network().heal();
@@ -229,28 +229,6 @@ TEST_CASE("The scenario with hidden nodes passes") {
     FAIL_CHECK(sim::to_text(violation, scenario->seed));
   CHECK(verdict.counts.forgotten > 0);
   CHECK(verdict.counts.vanished > 0);
-}
-
-TEST_CASE("Without a connection that a hidden node opened nothing reaches it") {
-  sim::Network network({}, 1);
-  sim::Connections connections(network, 3);
-  connections.begin(0, sim::control_of(0), false);
-  for (const std::size_t hidden : {1, 2}) connections.begin(hidden, {"hidden", 0}, true);
-  const auto sent = [&](Time now, std::size_t from, std::size_t to) {
-    return connections.post(now, {{from, to}, {{}, gossip::Gossip{}, {}}, 0}).size();
-  };
-  CHECK(sent(Time{}, 0, 1) == 0);
-  CHECK(sent(Time{}, 1, 2) == 0);
-  CHECK(sent(Time{}, 1, 0) == 2);  // and what waited
-  CHECK(sent(Time{}, 0, 1) == 1);
-  connections.forget(1);
-  CHECK(sent(Time{}, 1, 0) == 0);
-  CHECK(sent(Time(gossip::kCutPatience), 0, 1) == 0);
-  CHECK(sent(Time(gossip::kCutPatience), 1, 0) == 1);
-  CHECK(sent(Time(gossip::kCutPatience), 0, 1) == 1);
-  connections.end(0);
-  connections.begin(0, sim::control_of(0), false);
-  CHECK(sent(Time(20s), 0, 1) == 0);
 }
 
 TEST_CASE("Chaos with hidden nodes breaks no law") {

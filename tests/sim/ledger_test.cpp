@@ -15,7 +15,7 @@ using namespace starling::test;
 TEST_CASE("A vector of another owner at the same address is another vector") {
   Cluster cluster = reference_cluster(3, 3, {}, topology::Kind::complete);
   Payload honest;
-  cluster.world.connections().intercept([&](sim::Parcel& parcel) {
+  cluster.world.drivers().intercept([&](sim::Parcel& parcel) {
     Payload& vector = parcel.message.payload;
     if (!std::holds_alternative<gossip::Round>(parcel.message.body) || vector.empty()) return;
     if (parcel.hop.from == 1 && honest.empty()) honest = vector;

@@ -211,7 +211,7 @@ TEST_CASE("A member whose vectors are always refused loses its edges until it is
   Cluster cluster = reference_cluster(kNodes, kNodes, {}, topology::Kind::complete);
   std::size_t vectors = 0;
   bool is_broken = true;
-  cluster.world.connections().intercept([&](sim::Parcel& parcel) {
+  cluster.world.drivers().intercept([&](sim::Parcel& parcel) {
     Payload& vector = parcel.message.payload;
     if (parcel.hop.from + 1 != kNodes || vector.empty()) return;
     if (!std::holds_alternative<gossip::Round>(parcel.message.body)) return;

@@ -219,7 +219,9 @@ TEST_CASE("A relay ends when the nodes with data have ended and not before") {
       return cluster.world.status(node).run.end.round.has_value();
     };
     while (!have_ended(1) && cluster.world.now() < Time(300s)) {
-      if (ends(0)) CHECK((ends(1) || ends(2)));
+      bool has_one_ended = false;
+      for (std::size_t node = 1; node < kNodes; ++node) has_one_ended |= ends(node);
+      if (ends(0)) CHECK(has_one_ended);
       cluster.run(20ms);
     }
     CHECK(have_ended(1));

@@ -49,6 +49,14 @@ inline sim::Options straggler_trial() {
   return trial;
 }
 
+// Five of eight nodes are behind two NATs. Fewer edges mix more slowly.
+inline sim::Options hidden_trial() {
+  sim::Options trial = quick_trial();
+  trial.hiding = {5, 2};
+  trial.phases.healed = std::chrono::seconds(100);
+  return trial;
+}
+
 // One member lies.
 inline sim::Options lying_trial(std::string_view lie) {
   sim::Options trial = quick_trial();
