@@ -34,6 +34,17 @@ bool is_of_lost(const Rumor& rumor, const Roster& roster) {
          age(rumor.member) >= age(known->member);
 }
 
+// Whether another node of the subject's name answered the helper that sends this.
+bool is_of_namesake(const Roster& roster, const Envelope& from, const Probe& probe) {
+  const Roster::Entry* subject = roster.entry(probe.subject);
+  const bool is_indirect = probe.kind == Probe::Kind::ack && probe.subject != from.sender;
+  return is_indirect && subject && std::ranges::any_of(probe.rumors, [&](const Rumor& rumor) {
+           return rumor.member->id == probe.subject &&
+                  rumor.member->control != subject->member->control &&
+                  age(rumor.member) > age(subject->member);
+         });
+}
+
 }  // namespace
 
 Membership::Membership(const Options& options, Notary& notary, Time now)
@@ -147,11 +158,15 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
   const bool asks_for_another = probe.kind == Probe::Kind::request;
   if (const Roster::Entry* subject = roster_.entry(probe.subject);
       asks_for_another && subject && subject->is_present() && now - subject->last_heard < period_)
-    return out.send(from.sender, Probe{Probe::Kind::ack, probe.number, probe.subject, {}, {}});
+    return out.send(from.sender, indirect_ack(probe.number, probe.subject, &*subject->member));
   Prober::View seen = view_of(roster_, dissemination_, extremes_);
   // The answer informs a sender that is suspect or dead here, so that it can refute that.
   seen.news = [this, to = from.sender](NodeId) { return dissemination_.rumors_for(to); };
-  prober_.receive(now, from.sender, probe, seen, roster_.self(), out);
+  if (!is_of_namesake(roster_, from, probe))
+    return prober_.receive(now, from.sender, probe, seen, roster_.self(), out);
+  Probe silence = probe;
+  silence.kind = Probe::Kind::nack;
+  prober_.receive(now, from.sender, silence, seen, roster_.self(), out);
 }
 
 void Membership::hear_namesake(Time now, const Body& body, Outbox& out) {

@@ -4,6 +4,12 @@
 
 namespace starling::gossip {
 
+Probe indirect_ack(std::uint64_t number, NodeId subject, const Member* known) {
+  std::vector<Rumor> rumors;
+  if (known) rumors.push_back({Record(*known)});
+  return {Probe::Kind::ack, number, subject, std::move(rumors), {}};
+}
+
 Prober::Prober(const Timing& timing, std::uint64_t seed, Time now)
     : timing_(timing), prng_(Prng::derive(seed, stable_hash("prober"))), next_probe_(now) {}
 
@@ -148,7 +154,7 @@ void Prober::receive(Time now, NodeId from, const Probe& probe, const View& view
       relay(now, from, probe, view, out);
       break;
     case Probe::Kind::ack:
-      answered(now, probe, out);
+      answered(now, probe, view, out);
       break;
     case Probe::Kind::nack:
       if (const auto found = asked_.find(probe.number); found != asked_.end())
@@ -167,11 +173,11 @@ void Prober::relay(Time now, NodeId from, const Probe& probe, const View& view, 
                                 view.news(probe.subject), view.ranges});
 }
 
-void Prober::answered(Time now, const Probe& probe, Outbox& out) {
+void Prober::answered(Time now, const Probe& probe, const View& view, Outbox& out) {
   if (const auto found = relays_.find(probe.number); found != relays_.end()) {
     const Relay& relay = found->second;
     if (relay.subject == probe.subject)
-      out.send(relay.asker, Probe{Probe::Kind::ack, relay.number, relay.subject, {}, {}});
+      out.send(relay.asker, indirect_ack(relay.number, relay.subject, view.find(relay.subject)));
     relays_.erase(found);
     return;
   }

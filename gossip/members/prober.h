@@ -21,6 +21,10 @@
 
 namespace starling::gossip {
 
+// A helper's answer: the member has answered the helper. It has the member's record as the helper
+// knows it (null: the helper does not), which tells two nodes of one name apart.
+Probe indirect_ack(std::uint64_t number, NodeId subject, const Member* known);
+
 class Prober {
  public:
   // The members that the prober may ping, and what its messages carry.
@@ -85,7 +89,7 @@ class Prober {
   void ask(Time now, const Member& target, const View& view, Outbox& out);
   void ask_others(Time now, std::uint64_t number, Asked& asked, const View& view, Outbox& out);
   void relay(Time now, NodeId from, const Probe& probe, const View& view, Outbox& out);
-  void answered(Time now, const Probe& probe, Outbox& out);
+  void answered(Time now, const Probe& probe, const View& view, Outbox& out);
   const Member* next_target(const View& view);
   static bool may_help(const Member& helper, const Member& subject, const View& view);
   static bool may_ask(const Member& target, const View& view);

@@ -115,3 +115,24 @@ TEST_CASE("A second node of one name that nobody can dial waits until the first 
   table.run(20s);
   CHECK(incarnation() == 2);
 }
+
+// Its helpers reach the new node alone, and say so.
+TEST_CASE("A hidden member that was stopped while another took a dead one's name learns of that") {
+  Cluster table(6, false, 4);
+  table.run(5s);
+  table.stopped = 4;
+  table.parties[5].reset();
+  std::erase_if(table.dialled, [](const auto& pair) { return pair.first == 5; });
+  Options options = hidden_options(9, 2);
+  options.name = name_of(5);
+  options.seeds = {party_options(0).control};
+  table.parties[5] = std::make_unique<Party>(options, table.now);
+  table.run(30s);
+  const auto incarnation = [&](std::size_t of) {
+    return table.parties[of]->membership.roster().incarnation_of(node_id("node-5"));
+  };
+  CHECK(incarnation(0) == 2);
+  table.stopped.reset();
+  table.run(30s);
+  CHECK(incarnation(4) == 2);
+}
