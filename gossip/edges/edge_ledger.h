@@ -81,8 +81,10 @@ class EdgeLedger {
   bool has_pairs() const;
   // Whether this end's half of a pair waits for the peer's half.
   bool is_waiting() const;
-  // Whether the peer's half of a pair waits for this end's half.
-  bool is_asked() const { return !theirs_.empty() && theirs_.rbegin()->first > sent_.last(); }
+  // Whether the peer's half of a pair waits for this end's half, which this end may offer.
+  bool is_asked() const {
+    return takes_part() && !theirs_.empty() && theirs_.rbegin()->first > sent_.last();
+  }
   // Whether a pair before that of the last offer is not mixed here or not acknowledged.
   bool is_late() const;
 

@@ -152,6 +152,18 @@ TEST_CASE("A ledger holds few vectors however long the peer is silent") {
   CHECK_FALSE(ledger.receive(0, vector_of(1)));
 }
 
+// The peer's first two vectors are lost, and its third has come.
+TEST_CASE("A half is asked for only while the edge takes another vector") {
+  EdgeLedger ledger;
+  ledger.offer(vector_of(1));
+  ledger.offer(vector_of(2));
+  CHECK(ledger.receive(3, vector_of(3)));
+  CHECK_FALSE(ledger.is_asked());
+  CHECK(ledger.receive(1, vector_of(1)));
+  CHECK(ledger.take().size() == 1);
+  CHECK(ledger.is_asked());
+}
+
 TEST_CASE("The next pair is of a round in which the peer can offer its half") {
   EdgeLedger ledger;
   CHECK(ledger.round_of_next() == 1);
