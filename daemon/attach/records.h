@@ -1,7 +1,8 @@
 // Records: the messages between a trainer and the daemon over the socket, one JSON object each
 // (docs/attach.md). Reading checks everything that comes from the trainer; an error is one line for
 // it. To add a language for trainers: a folder in clients/ after docs/attach.md, tested by
-// tests/clients/fake_daemon.py.
+// tests/clients/fake_daemon.py, a line of tests/CMakeLists.txt, deploy/install.cmake if it is
+// installed.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,8 @@
 // their silence, and findings about their addresses. To add a rule of members:
 // gossip/members/rumor_law.cpp; for the time that a suspect has to answer suspicion.h, for this
 // node's own record identity.cpp, for what is believed evidence.cpp, for who can be dialled
-// reachability.cpp. A proof that travels also costs a message or a field of one.
+// reachability.cpp, for what a message is taken for membership.cpp and gossip/node/gate.cpp. A
+// proof that travels also costs a message or a field of one.
 #pragma once
 
 #include <cstdint>

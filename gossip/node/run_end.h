@@ -10,6 +10,12 @@
 //
 // With data.refit (Options::refits) the agreed end is that of the training on which the model is
 // judged. Half as many rounds follow, on all rows; then the run is over.
+//
+// To add a way to end a run: gossip/node/run_end.cpp and end_watch.cpp for when, closing.cpp,
+// settlement.cpp, tally_tree.cpp and parties.cpp for how the models become one, training.cpp for
+// the steps, a phase in life.h if nodes wait in it, what nodes tell of it in gossip/wire/member.h,
+// people's words in daemon/setup/goal_words.cpp, daemon/cli/up/verdict.cpp and diagnosis.cpp, the
+// trainer's in daemon/attach/external_run.cpp, a law in sim/end_laws.cpp.
 #pragma once
 
 #include <cstdint>
