@@ -116,7 +116,7 @@ TEST_CASE("A second node of one name that nobody can dial waits until the first 
   CHECK(incarnation() == 2);
 }
 
-// Its helpers reach the new node alone, and say so.
+// The helpers of the stopped member reach the new node alone; their answers have its record.
 TEST_CASE("A hidden member that was stopped while another took a dead one's name learns of that") {
   Cluster table(6, false, 4);
   table.run(5s);
