@@ -204,7 +204,10 @@ void Checker::see_step(std::size_t node, const optim::Job& job) {
   double most = static_cast<double>(2 * kRoundsInStep + options.staleness + seen.changes);
   if (schedule.is_matched) most *= static_cast<double>(world_->options().nodes);
   const double arrives = 1 - std::min(world_->network().options().loss, kLossCounted);
-  if (static_cast<double>(++seen.alone) > most / (arrives * arrives))
+  if (static_cast<double>(++seen.alone) <= most / (arrives * arrives)) return;
+  if (world_->network().is_held(world_->now(), node, world_->options().nodes))
+    seen.alone = seen.changes = 0;
+  else
     violated("nobody trains alone unasked", node,
              fmt::format("{} steps since it averaged with anybody", seen.alone));
 }

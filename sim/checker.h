@@ -33,7 +33,8 @@ class Checker {
   //                               and one more for each edge that opened or closed meanwhile (all
   //                               that of each node where rounds have one partner; not in pairs).
   //                               Where the part p of all messages arrives, 1 / p² times as many:
-  //                               a pair needs a vector and an answer to it
+  //                               a pair needs a vector and an answer to it. Seconds in which TCP
+  //                               sends packets of the node's vectors again do not count
   //   rounds mean steps           there are as many rounds in which somebody took a step, but for
   //                               the one with which each life begins, and those caught up (where
   //                               rounds are in step)

@@ -54,22 +54,24 @@ void Ledger::see(std::size_t node, const gossip::Send& send) {
   if (vector.empty()) return;
   const bool in_slices = world_->options().base.schedule->is_in_slices;
   const Offer offer{node, book.life, round->round, in_slices && round->number % 2 == 0};
-  const Offer* const known = find(vector);
-  if (known && *known == offer) return;  // once more, or to somebody else
+  const Offered* const known = find(vector);
+  const bool goes_on = known && known->first.node == node && known->first.life == book.life;
+  const Offer first = goes_on ? known->first : offer;
+  if (goes_on && first <= offer && offer <= known->last) return;  // again, or to another neighbour
   if (round->round < book.offered_round)
     report_("rounds go forward", node,
             fmt::format("offers round {} after {}", round->round, book.offered_round));
   book.offered_round = round->round;
-  offers_[address_of(vector)] = {vector.pieces().front().owner, offer};
+  offers_[address_of(vector)] = {vector.pieces().front().owner, first, offer};
 }
 
-const Ledger::Offer* Ledger::find(const Payload& vector) const {
+const Ledger::Offered* Ledger::find(const Payload& vector) const {
   const auto found = offers_.find(address_of(vector));
   if (found == offers_.end()) return nullptr;
   const std::weak_ptr<const void>& known = found->second.owner;
   const std::shared_ptr<const void>& owner = vector.pieces().front().owner;
   const bool is_same = !known.owner_before(owner) && !owner.owner_before(known);
-  return is_same ? &found->second.offer : nullptr;
+  return is_same ? &found->second : nullptr;
 }
 
 // While nothing goes astray, however late it comes, nothing is sent again.
@@ -99,34 +101,34 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
 }
 
 void Ledger::enter(std::size_t node, const optim::MixTerm& term) {
-  const Offer* const theirs = find(term.theirs);
-  if (!theirs) return;
-  if (world_->network().damage().has_forged(node, theirs->node))
+  const Offered *const given = find(term.own), *const taken = find(term.theirs);
+  if (!given || !taken) return;
+  const Offer &own = given->first, &theirs = taken->first;
+  if (world_->network().damage().has_forged(node, theirs.node))
     return;  // they need not know the same
-  const Offer* const own = find(term.own);
-  if (!own) return;
-  const auto [pair, is_new] = pairs_.try_emplace(std::minmax(*own, *theirs));
+  const auto [pair, is_new] = pairs_.try_emplace({std::minmax(own, theirs), term.number});
   Entry& entry = pair->second;
-  bool& is_mixed = entry.is_mixed[*own < *theirs ? 0 : 1];
+  bool& is_mixed = entry.is_mixed[own < theirs ? 0 : 1];
   if (is_mixed)
     report_("pairs are mixed once", node,
-            fmt::format("round {} with node-{}'s round {} again", own->round, theirs->node,
-                        theirs->round));
+            fmt::format("round {} with node-{}'s round {} again", own.round, theirs.node,
+                        theirs.round));
   is_mixed = true;
   if (is_new)
     entry.weight = term.weight;
   else if (std::abs(entry.weight - term.weight) > kTolerance)
     report_("weights are symmetric", node,
-            fmt::format("gives {} to node-{} in round {} and gets {}", term.weight, theirs->node,
-                        theirs->round, entry.weight));
+            fmt::format("gives {} to node-{} in round {} and gets {}", term.weight, theirs.node,
+                        theirs.round, entry.weight));
 }
 
 void Ledger::expect_settled() {
   if (world_->fault_counts().forged > 0) return;  // one rumor makes a node forget an edge
   for (const auto& [pair, entry] : pairs_) {
+    const auto& [lesser, greater] = pair.vectors;
     if (entry.is_mixed[0] && entry.is_mixed[1]) continue;
-    const Offer& lacks = entry.is_mixed[0] ? pair.second : pair.first;
-    const Offer& has = entry.is_mixed[0] ? pair.first : pair.second;
+    const Offer& lacks = entry.is_mixed[0] ? greater : lesser;
+    const Offer& has = entry.is_mixed[0] ? lesser : greater;
     const bool both_live = world_->runs(lacks.node) &&
                            world_->machine(lacks.node).life == lacks.life &&
                            world_->runs(has.node) && world_->machine(has.node).life == has.life;

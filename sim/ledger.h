@@ -73,22 +73,29 @@ class Ledger {
 
     auto operator<=>(const Offer&) const = default;
   };
-  // Two vectors that are averaged with each other, the lesser first.
-  using Pair = std::pair<Offer, Offer>;
+  // Two vectors that are averaged with each other, the lesser first, by their first offers.
+  struct Pair {
+    std::pair<Offer, Offer> vectors;
+    std::uint64_t number = 0;  // on the edge: rounds without a step offer the same vectors again
+
+    auto operator<=>(const Pair&) const = default;
+  };
   struct Entry {
     double weight = 0;
     std::array<bool, 2> is_mixed{};  // by the node of the first, of the second
   };
 
   // A vector that was offered. Its bytes may be freed, and another vector may lie there later.
+  // Rounds between which the model does not change have one vector: the first and the last of
+  // these rounds in which it was offered. Each may be sent again after a loss.
   struct Offered {
     std::weak_ptr<const void> owner;
-    Offer offer;
+    Offer first, last;
   };
 
   Book& book_of(std::size_t node);
   // Null for what no node has offered, such as a false vector.
-  const Offer* find(const Payload& vector) const;
+  const Offered* find(const Payload& vector) const;
   void count_bytes(std::size_t node, const gossip::Send& send);
   void enter(std::size_t node, const optim::MixTerm& term);
   std::optional<Vector> mixed(std::size_t node, const optim::Job& job) const;

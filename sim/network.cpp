@@ -53,8 +53,10 @@ bool Network::is_cut(const Hop& hop) {
 Time Network::arrival(Time now, const Hop& hop, std::size_t bytes) {
   Connection& connection =
       connections_[key_of(hop.from, hop.to) | static_cast<std::uint64_t>(hop.plane)];
+  const Duration held = retransmission();
   Time arrived = sent(now, hop, bytes, connection) + options_.delay +
-                 from_seconds(seconds(options_.jitter) * prng_.uniform()) + retransmission();
+                 from_seconds(seconds(options_.jitter) * prng_.uniform()) + held;
+  if (held > Duration{}) connection.repeated = std::max(connection.repeated, arrived);
   if (options_.spike > 0 && prng_.chance(options_.spike)) {
     ++counts_.delayed;
     arrived += from_seconds(seconds(kSpike) * prng_.uniform());
@@ -99,6 +101,17 @@ Duration Network::retransmission() {
     held += next;
   counts_.retransmitted += held > Duration{};
   return held;
+}
+
+bool Network::is_held(Time now, std::size_t node, std::size_t nodes) const {
+  const auto waits = [&](std::size_t from, std::size_t to) {
+    const auto found =
+        connections_.find(key_of(from, to) | static_cast<std::uint64_t>(gossip::Plane::bulk));
+    return found != connections_.end() && found->second.repeated > now;
+  };
+  for (std::size_t other = 0; other < nodes; ++other)
+    if (waits(node, other) || waits(other, node)) return true;
+  return false;
 }
 
 void Network::limit(std::size_t from, std::size_t to, double bytes_per_second) {

@@ -74,6 +74,9 @@ class Network {
   // What is sent from `from` to `to` before `until` arrives no earlier than that.
   void clog(std::size_t from, std::size_t to, Time until);
 
+  // Whether TCP sends a packet again on a bulk connection of `node`, so that vectors are late.
+  bool is_held(Time now, std::size_t node, std::size_t nodes) const;
+
   // What happens to the bytes of frames.
   Damage& damage() { return damage_; }
   // Of frames, whole and damaged ones.
@@ -88,6 +91,7 @@ class Network {
     Wire wire;
     Time last{};       // when the last frame arrives of those in order
     Time straggler{};  // and of the others
+    Time repeated{};   // when the last frame arrives of which TCP sends a packet again
   };
 
   bool is_cut(const Hop& hop);
