@@ -39,7 +39,7 @@ double message_seconds(const std::vector<float>& x) {
   for (const gossip::Frame& frame : frames) {
     auto header = gossip::decode_header(std::as_bytes(std::span(frame.header)));
     ENSURE(header, "a header is sound");
-    auto message = assembler.add(Time{}, *std::move(header), frame.body);
+    auto message = assembler.add(Time{}, *std::move(header), frame.payload);
     ENSURE(message, "a chunk is the next one");
     whole = *std::move(message);
   }

@@ -138,7 +138,7 @@ class Process {
         if (frame.plane == gossip::Plane::control)
           answer(frame.from);
         else
-          receive(frame.header, std::move(frame.body));
+          receive(frame.header, std::move(frame.payload));
       });
     for (optim::MixTerm& term : terms) term.own = sent_;
     if (order.averages)

@@ -21,13 +21,13 @@ namespace starling::gossip {
 // ---- inputs
 struct Tick {};  // time has passed
 // One message of two frames as it came from the network. `header` is only read during the step;
-// `body` is kept. `from`: the node at the other end of the connection; where there are keys it has
-// proved its name.
+// `payload` is kept. `from`: the node at the other end of the connection; where there are keys it
+// has proved its name.
 struct Received {
   Plane plane = Plane::control;
   NodeId from = {};
   std::span<const std::byte> header = {};
-  Payload body = {};
+  Payload payload = {};
 };
 struct Trained {
   optim::Done done;

@@ -25,7 +25,7 @@ struct Slot {
 
 // A vector by its number on an edge.
 struct EdgePlace {
-  std::uint64_t edge = 0;    // the life of the edge; see Job::edges
+  std::uint64_t edge = 0;    // the edge id; see Job::edges
   std::uint64_t number = 0;  // from 1; both vectors of a pair have the same
   // How far to shorten its message, with exchange.codec = auto; see codec/ladder.h.
   std::size_t shortening = 1;
@@ -53,7 +53,7 @@ struct MixTerm {
   // known by its address, costs no extra pass. Empty if each neighbour has a vector of its own that
   // is not encoded against earlier ones.
   Payload own = {};
-  std::uint64_t edge = 0;  // the life of the edge that it came over; see Job::edges
+  std::uint64_t edge = 0;  // the id of the edge that it came over; see Job::edges
   // Sum of the learning rates of the local steps since the previous vector on that edge, or more
   // where pairs come at uneven times: the larger of the two ends', so equal at both ends. 0 without
   // steps. With Needs::in_order divided by theta.

@@ -59,8 +59,9 @@ struct Job {
   std::shared_ptr<const SavedState> resume;
   bool absorb = false;
   bool between = false;  // with `absorb`: the round goes on
-  // The lives of this node's edges as of this round, with `absorb` or `offer`; sums are taken in
-  // this order. What an exact algorithm remembers of an edge ends with its life, at both ends.
+  // The ids of this node's edges as of this round, with `absorb` or `offer`; sums are taken in this
+  // order. An edge has another id after it closed. An exact algorithm drops its memory of an edge
+  // with the id, at both ends.
   std::vector<std::uint64_t> edges;
   // With Needs::in_order: edges that have ended, whose last pairs may still come; and the edges to
   // offer over. An offer that is not sent is made again, under the same number.

@@ -108,17 +108,17 @@ Damage::Done Damage::meet(gossip::Frame& frame) {
 }
 
 void Damage::corrupt(gossip::Frame& frame) {
-  const std::uint64_t at = prng_.below(frame.header.size() + frame.body.size());
+  const std::uint64_t at = prng_.below(frame.header.size() + frame.payload.size());
   const auto flip = static_cast<std::uint8_t>(1 + prng_.below(255));
   if (at < frame.header.size()) {
     char& byte = frame.header[at];
     byte = static_cast<char>(static_cast<std::uint8_t>(byte) ^ flip);
     return;
   }
-  std::vector<std::byte> bytes(frame.body.size());
-  frame.body.copy_to(0, bytes);
+  std::vector<std::byte> bytes(frame.payload.size());
+  frame.payload.copy_to(0, bytes);
   bytes[at - frame.header.size()] ^= std::byte{flip};
-  frame.body = Payload::copy_of(bytes);
+  frame.payload = Payload::copy_of(bytes);
 }
 
 bool Damage::forge(gossip::Frame& frame, const Liar& change) {

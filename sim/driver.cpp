@@ -72,7 +72,7 @@ void Driver::follow(Time now) {
 
 std::optional<gossip::Received> Driver::hear(Time now, gossip::Wire::Arrived arrived) {
   if (const gossip::Connection* from = queues_.hear(arrived, now))
-    return gossip::Received{from->plane, *from->peer, arrived.header, std::move(arrived.body)};
+    return gossip::Received{from->plane, *from->peer, arrived.header, std::move(arrived.payload)};
   follow(now);
   return std::nullopt;
 }

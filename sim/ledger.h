@@ -52,7 +52,7 @@ class Ledger {
   void expect_settled();
 
  private:
-  // One direction of one life of an edge.
+  // One direction of one opening of an edge.
   struct Direction {
     std::size_t from = 0;
     NodeId to;

@@ -39,7 +39,7 @@ int retransmissions(Duration waited) {
 }
 
 std::int64_t bytes_of(const gossip::Frame& frame) {
-  return static_cast<std::int64_t>(frame.header.size() + frame.body.size());
+  return static_cast<std::int64_t>(frame.header.size() + frame.payload.size());
 }
 
 }  // namespace
@@ -203,7 +203,7 @@ void Wires::transmit(Link& link, End end, const gossip::Frame& frame) {
   const Hop hop{self.node, link.ends[end % 2 ^ 1].node, link.plane};
   const Arrivals arrivals =
       carried->is_greeting ? network_->greet(*now_, hop)
-                           : network_->send(*now_, hop, frame.header.size() + frame.body.size());
+                           : network_->send(*now_, hop, frame.header.size() + frame.payload.size());
   if (!arrivals.first) return;
   if (!carried->is_greeting) carried->damage = network_->damage().meet(carried->frame);
   if (carried->damage == Damage::Done::forged) network_->damage().note_forged(hop.from, hop.to);
@@ -235,7 +235,7 @@ Wire::Arrived Wires::read(const Delivery& delivery) const {
           .descriptor = delivery.end,
           .bytes = bytes_of(frame),
           .header = std::as_bytes(std::span(frame.header)),
-          .body = frame.body};
+          .payload = frame.payload};
 }
 
 // What was lost on a way that is free again has been sent again and acknowledged.

@@ -54,7 +54,7 @@ void ZmqTransport::take(const FrameHandler& handler) {
       if (!arrived) queues_.all_read(socket);
       if (!arrived) break;
       if (const gossip::Connection* from = queues_.hear(*arrived, now))
-        handler({from->plane, *from->peer, arrived->header, std::move(arrived->body)});
+        handler({from->plane, *from->peer, arrived->header, std::move(arrived->payload)});
     }
   if (queues_.has_queued()) queues_.follow(daemon::now());
 }

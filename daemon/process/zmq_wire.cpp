@@ -107,17 +107,17 @@ void watch(zmq::socket_t& socket, zmq::socket_t& events) {
 }
 
 // A frame that shares the payload's bytes; ZeroMQ's thread releases them when they are sent.
-zmq::message_t share(const Payload& body) {
-  const std::span<const std::byte> bytes = body.pieces().front().bytes;
-  auto* held = new Payload(body);
+zmq::message_t share(const Payload& payload) {
+  const std::span<const std::byte> bytes = payload.pieces().front().bytes;
+  auto* held = new Payload(payload);
   return {const_cast<std::byte*>(bytes.data()), bytes.size(),
           [](void*, void* hint) { delete static_cast<Payload*>(hint); }, held};
 }
 
-zmq::message_t body_frame(const Payload& body) {
-  if (body.pieces().size() == 1) return share(body);
-  zmq::message_t frame(body.size());
-  body.copy_to(0, {static_cast<std::byte*>(frame.data()), frame.size()});
+zmq::message_t payload_frame(const Payload& payload) {
+  if (payload.pieces().size() == 1) return share(payload);
+  zmq::message_t frame(payload.size());
+  payload.copy_to(0, {static_cast<std::byte*>(frame.data()), frame.size()});
   return frame;
 }
 
@@ -244,23 +244,23 @@ bool ZmqWire::shut(int descriptor) {
   return descriptor >= 0 && ::shutdown(descriptor, SHUT_RDWR) == 0;
 }
 
-// ZeroMQ accepts the body of a frame whenever it has accepted the header.
+// ZeroMQ accepts the payload of a frame whenever it has accepted the header.
 ZmqWire::Sent ZmqWire::send(const Route& route, const gossip::Frame& frame, bool& sent_header) {
   zmq::socket_t& socket = end(route.socket).socket;
-  const bool has_body = !frame.body.empty();
+  const bool has_payload = !frame.payload.empty();
   try {
     if (!sent_header) {
       zmq::message_t name(route.name.data(), route.name.size());
       if (!socket.send(name, zmq::send_flags::sndmore | zmq::send_flags::dontwait))
         return Sent::later;
       zmq::message_t header(frame.header.data(), frame.header.size());
-      const auto flags = has_body ? zmq::send_flags::sndmore : zmq::send_flags::none;
+      const auto flags = has_payload ? zmq::send_flags::sndmore : zmq::send_flags::none;
       if (!socket.send(header, flags | zmq::send_flags::dontwait)) return Sent::later;
-      sent_header = has_body;
+      sent_header = has_payload;
     }
-    if (has_body) {
-      zmq::message_t body = body_frame(frame.body);
-      if (!socket.send(body, zmq::send_flags::dontwait)) return Sent::later;
+    if (has_payload) {
+      zmq::message_t payload = payload_frame(frame.payload);
+      if (!socket.send(payload, zmq::send_flags::dontwait)) return Sent::later;
       sent_header = false;
     }
   } catch (const zmq::error_t&) {
@@ -272,26 +272,26 @@ ZmqWire::Sent ZmqWire::send(const Route& route, const gossip::Frame& frame, bool
 
 std::optional<ZmqWire::Arrived> ZmqWire::receive(Socket from) {
   zmq::socket_t& socket = end(from).socket;
-  zmq::message_t name, body;
+  zmq::message_t name, payload;
   while (socket.recv(name, zmq::recv_flags::dontwait)) {
     bool is_sound = name.more() && socket.recv(header_, zmq::recv_flags::dontwait).has_value();
     if (!is_sound) continue;
     Arrived arrived{.route = {from, name.to_string()},
                     .descriptor = zmq_msg_get(header_.handle(), ZMQ_SRCFD),
                     .bytes = bytes_on_wire(header_)};
-    body.rebuild();
+    payload.rebuild();
     if (header_.more()) {
-      is_sound = socket.recv(body, zmq::recv_flags::dontwait).has_value();
-      arrived.bytes += bytes_on_wire(body);
+      is_sound = socket.recv(payload, zmq::recv_flags::dontwait).has_value();
+      arrived.bytes += bytes_on_wire(payload);
     }
-    for (bool more = body.more(); more;) {  // no frame has more than two parts
+    for (bool more = payload.more(); more;) {  // no frame has more than two parts
       zmq::message_t extra;
       is_sound = false;
       if (!socket.recv(extra, zmq::recv_flags::dontwait)) break;
       more = extra.more();
     }
     arrived.header = {static_cast<const std::byte*>(header_.data()), is_sound ? header_.size() : 0};
-    if (is_sound) arrived.body = adopt(std::move(body));
+    if (is_sound) arrived.payload = adopt(std::move(payload));
     if (from == Socket::accepts && gossip::begins_with(arrived.header, gossip::kGreetingMark))
       arrived.proven = proven_by(header_);
     return arrived;

@@ -51,8 +51,9 @@ struct Link {
 
   // Whether the edge is opening, and not for so long already that it may never open.
   bool is_new() const;
-  // Identifies this opening of the edge at this node; the peer's edge id differs. An edge that
-  // continues from an earlier run keeps its id.
+  // The name at this node of what the ends know of each other's vectors; the peer's edge id
+  // differs. Each opening has an id of its own, but for one that continues from an earlier run
+  // (is_resumed), which has the id of the opening before.
   std::uint64_t edge_id() const;
   // Whether the message is of this opening, and numbers its vector exactly if the edge is paired.
   bool carries(const Envelope& from, const Round& message) const {

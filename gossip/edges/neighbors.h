@@ -39,7 +39,7 @@ struct Neighbor {
   std::uint64_t unlikely_round = 0;  // the peer's last round that was not believed; 0: none
   NewestStream newest;               // for an edge whose vectors are not paired
   // ---- this node's vectors
-  std::uint64_t offered_edge = 0;  // edge id of the opening that the offer went over; 0: not sent
+  std::uint64_t offered_edge = 0;  // id of the edge that the offer went over; 0: not sent
   bool offered_out = false;        // the edge carried vectors to the peer when the offer was sent
   Time offered{};                  // when the last offer of a round went to the peer
   Time first_offered{};            // when the first did; 0: none yet

@@ -1,6 +1,7 @@
 // Sessions: the ledgers of all open and closing edges, and the messages that keep the ledgers at
-// both ends of an edge equal. A session is one opening of an edge, identified by the epochs of its
-// two ends; vectors of different openings are never paired. Stream retransmits what is lost.
+// both ends of an edge equal. A session is this end's part of one opening of an edge. The ends
+// number the opening, each for itself (`epoch` and `peer_epoch`), and vectors of different openings
+// are never paired. Stream retransmits what is lost.
 #pragma once
 
 #include <cstdint>

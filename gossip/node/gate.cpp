@@ -51,10 +51,10 @@ std::optional<Message> Gate::admit(Time now, const Received& received, const Kno
     return note_stray(*header), std::nullopt;
   }
   const std::optional<std::uint64_t> incarnation = known(header->envelope.sender);
-  const std::size_t bytes = received.body.size();
+  const std::size_t bytes = received.payload.size();
   const NodeId sender = header->envelope.sender;
   const std::string_view kind = kind_of(header->body).name;
-  auto message = assembler_.add(now, std::move(*header), received.body);
+  auto message = assembler_.add(now, std::move(*header), received.payload);
   if (!message) {
     if (message.error().text == "size") oversized_ = sender;
     return count(message.error().text, kind), std::nullopt;

@@ -85,7 +85,7 @@ class Wire : public Tcp {
     int descriptor = -1;
     std::int64_t bytes = 0;  // of the frame on the connection
     std::span<const std::byte> header = {};
-    Payload body = {};
+    Payload payload = {};
     std::optional<CurveKey> proven = {};  // of a greeting to the socket that accepts: the sender's
   };
 

@@ -60,10 +60,10 @@ Result<T> decode_record(std::span<const std::byte> bytes) {
   if (bytes.size() <= kSignatureBytes || bytes.size() > T::kBytesLimit)
     return fail("a {} of {} bytes; expected {} to {}", T::kTitle, bytes.size(), kSignatureBytes + 1,
                 T::kBytesLimit);
-  const auto body = bytes.first(bytes.size() - kSignatureBytes);
+  const auto content = bytes.first(bytes.size() - kSignatureBytes);
   T record;
   std::uint64_t version = 0;
-  Reader::Source source{body};
+  Reader::Source source{content};
   Reader in(source);
   in.number(version, kAnyNumber);
   if (source.sound && version != T::kVersion && version != 0)
@@ -72,7 +72,7 @@ Result<T> decode_record(std::span<const std::byte> bytes) {
   in.only(record);
   std::ranges::copy(bytes.last(kSignatureBytes), record.signature.bytes.begin());
   const std::string again = unsigned_part(record);
-  if (!source.sound || !std::ranges::equal(std::as_bytes(std::span(again)), body))
+  if (!source.sound || !std::ranges::equal(std::as_bytes(std::span(again)), content))
     return fail("a {} that is malformed", T::kTitle);
   return record;
 }

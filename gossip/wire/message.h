@@ -95,7 +95,7 @@ struct Probe {
 // The sender wants this edge. `epoch` is the sender's number of this opening of the edge; `echo` is
 // the receiver's number as the sender knows it, and 0 asks for an answer. The edge is active at the
 // end that sees its own epoch echoed. `claim` identifies the sender's memory of the edge from an
-// earlier life (KeptEdge); it never changes within an epoch; 0: nothing.
+// earlier life (KeptEdge); it never changes within an opening; 0: nothing.
 struct Hello {
   static constexpr MessageKind kKind{2, "hello", Plane::control, true};
   std::uint64_t epoch = 0;

@@ -55,15 +55,15 @@ Frame Frames::next() {
   Chunk chunk;
   chunk.transfer = transfer_name(message_);
   chunk.total = total;
-  Payload body;
+  Payload bytes;
   if (total > 0) {
     chunk.offset = index_ * chunk_bytes_;
-    body = message_.payload.slice(chunk.offset, std::min(chunk_bytes_, total - chunk.offset));
-    chunk.hash = hashes_->at(index_, body);
+    bytes = message_.payload.slice(chunk.offset, std::min(chunk_bytes_, total - chunk.offset));
+    chunk.hash = hashes_->at(index_, bytes);
   }
   ++index_;
-  done_ = chunk.offset + body.size() == total;
-  return {encode_header(message_.envelope, message_.body, chunk), std::move(body)};
+  done_ = chunk.offset + bytes.size() == total;
+  return {encode_header(message_.envelope, message_.body, chunk), std::move(bytes)};
 }
 
 std::vector<Frame> Frames::all() {
@@ -79,23 +79,23 @@ Frames Cutter::cut(Message message, std::size_t from, std::size_t chunk_bytes) {
   return Frames(std::move(message), from, chunk_bytes, hashes_);
 }
 
-Result<void> Assembler::check(const Header& header, const Payload& body) const {
+Result<void> Assembler::check(const Header& header, const Payload& bytes) const {
   const Chunk& chunk = header.chunk;
   if (kind_of(header.body).plane != Plane::bulk || chunk.total > payload_bytes_limit_)
     return fail("size");
-  if (body.empty() || chunk.offset > chunk.total || body.size() > chunk.total - chunk.offset)
+  if (bytes.empty() || chunk.offset > chunk.total || bytes.size() > chunk.total - chunk.offset)
     return fail("malformed");
-  if (content_hash(body) != chunk.hash) return fail("checksum");
+  if (content_hash(bytes) != chunk.hash) return fail("checksum");
   return {};
 }
 
-Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload body) {
+Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload bytes) {
   const Chunk& chunk = header.chunk;
   if (chunk.total == 0) {
-    if (!body.empty()) return fail("malformed");
+    if (!bytes.empty()) return fail("malformed");
     return Message{header.envelope, std::move(header.body), {}};
   }
-  TRY_DO(check(header, body));
+  TRY_DO(check(header, bytes));
   const Key key{header.envelope.sender, chunk.transfer};
   if (chunk.offset == 0 && !partials_.contains(key) && !begin(now, key)) return fail("limit");
   const auto found = partials_.find(key);
@@ -104,9 +104,9 @@ Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload b
   Partial& partial = found->second;
   if (partial.bytes == 0) partial.total = chunk.total;
   if (partial.total != chunk.total) return fail("malformed");
-  make_room(body.size(), key);
+  make_room(bytes.size(), key);
   partial.last = now;
-  put(partial, body, chunk.total);
+  put(partial, bytes, chunk.total);
   if (partial.bytes < chunk.total) {
     part_ = {key.first, header.envelope.incarnation, key.second, partial.bytes};
     if (const auto* round = std::get_if<Round>(&header.body))
@@ -121,7 +121,7 @@ Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload b
 }
 
 // A payload gets its buffer with its second chunk.
-void Assembler::put(Partial& partial, const Payload& body, std::size_t total) {
+void Assembler::put(Partial& partial, const Payload& bytes, std::size_t total) {
   const bool has_room = take_ && total == buffered_bytes_ && buffers_ < transfers_limit_;
   if (!partial.buffer && has_room && partial.bytes > 0) {
     partial.buffer = take_(total);
@@ -129,14 +129,14 @@ void Assembler::put(Partial& partial, const Payload& body, std::size_t total) {
     const Payload before(std::exchange(partial.pieces, {}));
     before.copy_to(0, {partial.buffer.get(), before.size()});
   }
-  if (partial.buffer && total >= kStreamedBytes && body.pieces().size() == 1)
-    stream_copy(body.pieces().front().bytes, partial.buffer.get() + partial.bytes);
+  if (partial.buffer && total >= kStreamedBytes && bytes.pieces().size() == 1)
+    stream_copy(bytes.pieces().front().bytes, partial.buffer.get() + partial.bytes);
   else if (partial.buffer)
-    body.copy_to(0, {partial.buffer.get() + partial.bytes, body.size()});
+    bytes.copy_to(0, {partial.buffer.get() + partial.bytes, bytes.size()});
   else
-    std::ranges::copy(body.pieces(), std::back_inserter(partial.pieces));
-  partial.bytes += body.size();
-  kept_bytes_ += body.size();
+    std::ranges::copy(bytes.pieces(), std::back_inserter(partial.pieces));
+  partial.bytes += bytes.size();
+  kept_bytes_ += bytes.size();
 }
 
 // When the sender has too many transfers, the one that has waited longest for a chunk is dropped.

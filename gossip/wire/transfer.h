@@ -24,7 +24,7 @@ inline constexpr std::size_t kChunkBytes = 256 << 10;
 
 struct Frame {
   std::string header;
-  Payload body;  // shares the message's payload
+  Payload payload;  // the part of the message's payload in this chunk; its bytes are shared
 };
 
 // The hashes of a payload's chunks, each computed when first requested.
@@ -48,7 +48,7 @@ class ChunkHashes {
   std::map<std::size_t, std::uint64_t> known_;  // by chunk
 };
 
-// The name of a vector's transfer: vector `number` on the edge that the sender numbers `epoch`.
+// The name of a vector's transfer: vector `number` of the opening that the sender numbers `epoch`.
 std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::uint64_t number);
 
 // The frames of one message. Each frame is made when it is requested: a chunk is hashed just before
@@ -66,7 +66,7 @@ class Frames {
   explicit Frames(Frame frame) : made_(std::move(frame)) {}
 
   bool done() const { return done_; }
-  bool has_payload() const { return made_ ? !made_->body.empty() : !message_.payload.empty(); }
+  bool has_payload() const { return made_ ? !made_->payload.empty() : !message_.payload.empty(); }
   // REQUIRES !done().
   Frame next();
   // The remaining frames.
@@ -115,7 +115,7 @@ class Assembler {
 
   // Returns a whole message, nothing while chunks are missing, or an error that names why the chunk
   // is refused.
-  Result<std::optional<Message>> add(Time now, Header header, Payload body);
+  Result<std::optional<Message>> add(Time now, Header header, Payload bytes);
   // When the newest chunk of an incomplete transfer came; nothing if the sender has none.
   std::optional<Time> last_chunk(NodeId sender) const;
   // The transfer of the last chunk added, if the transfer is still incomplete.
@@ -149,9 +149,9 @@ class Assembler {
   using Key = std::pair<NodeId, std::uint64_t>;  // sender and transfer
 
   // Whether the chunk is acceptable by itself, whatever came before.
-  Result<void> check(const Header& header, const Payload& body) const;
+  Result<void> check(const Header& header, const Payload& bytes) const;
   bool begin(Time now, const Key& key);
-  void put(Partial& partial, const Payload& body, std::size_t total);
+  void put(Partial& partial, const Payload& bytes, std::size_t total);
   void make_room(std::size_t bytes, const Key& except);
   std::map<Key, Partial>::iterator drop(std::map<Key, Partial>::iterator partial);
 

@@ -26,7 +26,7 @@ class Admm final : public Algorithm<S> {
         rho_(options.penalty) {}
 
   std::span<const S> model() const override { return x_; }
-  void follow(const EdgeLives& lives) override { duals_.keep(lives, x_); }
+  void follow(const EdgeIds& ids) override { duals_.keep(ids, x_); }
   Report local(Learner<S>& learner, const RoundSteps& steps) override {
     const double mu = rho_ * static_cast<double>(duals_.count());
     std::ranges::fill(linear_, S{0});

@@ -37,9 +37,9 @@ class Algorithm {
 
   // x: the parameters to predict with. Valid until another function is called.
   virtual std::span<const S> model() const = 0;
-  // Sets the lives of this node's edges. The state of any other edge is dropped; of those that are
+  // Sets the ids of this node's edges. The state of any other edge is dropped; of those that are
   // ending only what their last pairs need stays.
-  virtual void follow(const EdgeLives& lives) = 0;
+  virtual void follow(const EdgeIds& ids) = 0;
   // The local steps of one round. If a step is refused, x changes only by the algorithm's
   // correction, as on a node without samples; the report says why. The number of steps may differ
   // by round and by node, unless the algorithm's row refuses that.

@@ -26,7 +26,7 @@ class Dpsgd final : public Algorithm<S> {
       : x_(x, pool, form, options.aggregation), outer_(options, x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  void follow(const EdgeLives& lives) override { x_.keep(lives); }
+  void follow(const EdgeIds& ids) override { x_.keep(ids); }
   Report local(Learner<S>& learner, const RoundSteps& steps) override {
     const std::span<S> x = x_.edit();
     outer_.begin(x);
@@ -56,7 +56,7 @@ class DpsgdPipelined final : public Algorithm<S> {
       : x_(x, pool, form, options.aggregation), u_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  void follow(const EdgeLives& lives) override { x_.keep(lives); }
+  void follow(const EdgeIds& ids) override { x_.keep(ids); }
   Report local(Learner<S>& learner, const RoundSteps& steps) override {
     return learner.advance(
         x_.values(), {.count = steps.count, .learning_rate = steps.learning_rate}, {.sum = u_});

@@ -31,7 +31,7 @@ class ExactDiffusion final : public Algorithm<S> {
         flows_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  void follow(const EdgeLives& lives) override { flows_.keep(x_.keep(lives)); }
+  void follow(const EdgeIds& ids) override { flows_.keep(x_.keep(ids)); }
   Report local(Learner<S>& learner, const RoundSteps& steps) override {
     const std::span<S> x = x_.edit();
     // A refused u is zero, but y is still subtracted: otherwise it would bias the other nodes.

@@ -29,7 +29,7 @@ class Extra final : public Algorithm<S> {
       : x_(x, pool, form, options.aggregation), u_(x.size()), flows_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  void follow(const EdgeLives& lives) override { flows_.keep(x_.keep(lives)); }
+  void follow(const EdgeIds& ids) override { flows_.keep(x_.keep(ids)); }
   Report local(Learner<S>& learner, const RoundSteps& steps) override {
     // A refused step is zero, but F is still added: otherwise it would bias the other nodes.
     return learner.advance(x_.values(),

@@ -27,7 +27,7 @@ class GradientTracking final : public Algorithm<S> {
         flows_(x.size()) {}
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
-  void follow(const EdgeLives& lives) override { flows_.keep(offered_.keep(lives)); }
+  void follow(const EdgeIds& ids) override { flows_.keep(offered_.keep(ids)); }
   Report local(Learner<S>& learner, const RoundSteps& steps) override {
     const std::span<S> x = offered_.edit().first(size_), y = offered_.edit().subspan(size_);
     // A refused g or u is zero, but y is still offered: otherwise it would bias the other nodes.

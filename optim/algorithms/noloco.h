@@ -32,7 +32,7 @@ class NoLoCo final : public Algorithm<S> {
         gamma_(static_cast<S>(options.outer_pull)) {}
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
-  void follow(const EdgeLives& lives) override { offered_.keep(lives); }
+  void follow(const EdgeIds& ids) override { offered_.keep(ids); }
   Report local(Learner<S>& learner, const RoundSteps& steps) override {
     const std::span<S> x = offered_.edit().first(size_), u = offered_.edit().subspan(size_);
     std::ranges::copy(x, before_.begin());

@@ -27,7 +27,7 @@ class QuasiGlobal final : public Algorithm<S> {
         beta_(static_cast<S>(options.momentum)) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  void follow(const EdgeLives& lives) override { x_.keep(lives); }
+  void follow(const EdgeIds& ids) override { x_.keep(ids); }
   Report local(Learner<S>& learner, const RoundSteps& steps) override {
     std::ranges::copy(x_.values(), before_.begin());
     steps_ = static_cast<S>(steps.count);

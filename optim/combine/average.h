@@ -29,7 +29,7 @@ class Average {
   std::span<S> edit() { return s_.edit(); }
 
   // As in EdgeForm.
-  std::vector<std::uint64_t> keep(const EdgeLives& lives) { return form_->keep(lives); }
+  std::vector<std::uint64_t> keep(const EdgeIds& ids) { return form_->keep(ids); }
   Offer offer(std::span<const EdgePlace> to) { return form_->offer(to, s_); }
   MixResult absorb(std::span<const MixTerm> terms, const FlowCounts<S>& counts = {}) {
     return form_->absorb(terms, counts, s_);

@@ -8,8 +8,8 @@
 namespace starling::optim {
 
 template <class S>
-void Duals<S>::keep(const EdgeLives& lives, std::span<const S> x) {
-  const std::span<const std::uint64_t> edges = lives.open;
+void Duals<S>::keep(const EdgeIds& ids, std::span<const S> x) {
+  const std::span<const std::uint64_t> edges = ids.open;
   std::erase_if(
       z_, [&](const auto& item) { return std::ranges::find(edges, item.first) == edges.end(); });
   for (const std::uint64_t edge : edges) {

@@ -36,8 +36,8 @@ class Duals {
   // The z of each edge id, for State.
   std::map<std::uint64_t, std::vector<S>>& by_edge() { return z_; }
   // Sets the edges; the z of a new one starts at rho x. Sums are taken in the order of
-  // `lives.open`, so that rounding does not depend on edge ids.
-  void keep(const EdgeLives& lives, std::span<const S> x);
+  // `ids.open`, so that rounding does not depend on edge ids.
+  void keep(const EdgeIds& ids, std::span<const S> x);
   // v += factor sum_j z_ij
   void add_to(std::span<S> v, S factor) const;
 

@@ -28,9 +28,9 @@ class Plain final : public EdgeForm<S> {
   Plain(const Format& format, std::size_t size, const Aggregation& aggregation)
       : format_(&format), size_(size), reach_(aggregation) {}
 
-  std::vector<std::uint64_t> keep(const EdgeLives& lives) override {
-    reach_.keep(lives.open);
-    return {lives.open.begin(), lives.open.end()};
+  std::vector<std::uint64_t> keep(const EdgeIds& ids) override {
+    reach_.keep(ids.open);
+    return {ids.open.begin(), ids.open.end()};
   }
 
   Offer offer(std::span<const EdgePlace>, SharedVector<S>& s) override {
@@ -87,10 +87,10 @@ class Encoded final : public EdgeForm<S> {
   Encoded(const WireForm& form, std::size_t halves, const Aggregation& aggregation)
       : channel_(form, halves), reach_(aggregation), compares_(form.coding.parts == 1) {}
 
-  std::vector<std::uint64_t> keep(const EdgeLives& lives) override {
-    reach_.keep(lives.open);
-    channel_.keep(lives.all());
-    return {lives.open.begin(), lives.open.end()};
+  std::vector<std::uint64_t> keep(const EdgeIds& ids) override {
+    reach_.keep(ids.open);
+    channel_.keep(ids.all());
+    return {ids.open.begin(), ids.open.end()};
   }
 
   Offer offer(std::span<const EdgePlace> to, SharedVector<S>& s) override {

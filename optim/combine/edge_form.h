@@ -30,7 +30,7 @@ struct Offer {
 };
 
 // The edge ids of this node; an edge that opens again gets another. See Job::edges and Job::ending.
-struct EdgeLives {
+struct EdgeIds {
   std::span<const std::uint64_t> open;
   std::span<const std::uint64_t> ending = {};
   std::shared_ptr<const MaskGroup> mask_group = {};  // see Job::mask_group
@@ -53,7 +53,7 @@ class EdgeForm {
 
   // Sets the edges; deletes the state of all others. Returns the ids under which flows are counted:
   // those of the open edges, or with masks one for the group, if there is one (slices.h).
-  virtual std::vector<std::uint64_t> keep(const EdgeLives& lives) = 0;
+  virtual std::vector<std::uint64_t> keep(const EdgeIds& ids) = 0;
   // Encodes s. `to`: the edges to send to, if each gets its own message.
   virtual Offer offer(std::span<const EdgePlace> to, SharedVector<S>& s) = 0;
   // Averages s with the terms. REQUIRES an earlier offer(), and terms with `own`. May overwrite a

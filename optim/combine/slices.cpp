@@ -96,17 +96,17 @@ std::size_t Slices<S>::bytes(std::size_t count) const {
 
 // Only one end may have counted the pair of a part that was sent over an edge that ends.
 template <class S>
-std::vector<std::uint64_t> Slices<S>::keep(const EdgeLives& lives) {
+std::vector<std::uint64_t> Slices<S>::keep(const EdgeIds& ids) {
   bool is_lost = false;
-  const std::vector<std::uint64_t> edges = lives.all();
+  const std::vector<std::uint64_t> edges = ids.all();
   std::erase_if(edges_, [&](const auto& item) {
     if (std::ranges::find(edges, item.first) != edges.end()) return false;
     for (const auto& [number, parts] : item.second) is_lost = is_lost || parts.given != nullptr;
     return true;
   });
-  if (masked_) masked_->follow(lives.mask_group);
+  if (masked_) masked_->follow(ids.mask_group);
   if (masked_ && is_lost) masked_->lose();
-  return counted(lives.open);
+  return counted(ids.open);
 }
 
 template <class S>

@@ -45,7 +45,7 @@ class Slices final : public EdgeForm<S> {
   // For vectors of `size` numbers, sent in the format.
   Slices(const Format& format, const Slicing& slicing, std::size_t size);
 
-  std::vector<std::uint64_t> keep(const EdgeLives& lives) override;
+  std::vector<std::uint64_t> keep(const EdgeIds& ids) override;
   Offer offer(std::span<const EdgePlace> to, SharedVector<S>& s) override;
   MixResult absorb(std::span<const MixTerm> terms, const FlowCounts<S>& counts,
                    SharedVector<S>& s) override;

@@ -162,7 +162,7 @@ TEST_CASE("Connections that send much and finish their messages are kept") {
   std::size_t bytes = 0, refused = 0;
   two.at_b = [&](const gossip::Received& frame) {
     refused += frame.header.empty();
-    bytes += frame.body.size();
+    bytes += frame.payload.size();
   };
   two.a->send(Two::kB, Plane::bulk, cutter.cut(sent));
   CHECK(two.run([&] { return bytes >= sent.payload.size(); }));
@@ -381,7 +381,7 @@ TEST_CASE("A vector of many chunks arrives whole and unchanged") {
     CHECK(frame.from == Two::kA);
     auto header = gossip::decode_header(frame.header);
     REQUIRE(header.has_value());
-    auto whole = assembler.add(Time{}, std::move(*header), std::move(frame.body));
+    auto whole = assembler.add(Time{}, std::move(*header), std::move(frame.payload));
     REQUIRE(whole.has_value());
     if (*whole) received = std::move(**whole);
   };
@@ -393,7 +393,7 @@ TEST_CASE("What was sent before a connection is hung up arrives however late it 
   Two two;
   two.let_b_dial();
   std::size_t bytes = 0;
-  two.at_a = [&](const gossip::Received& frame) { bytes += frame.body.size(); };
+  two.at_a = [&](const gossip::Received& frame) { bytes += frame.payload.size(); };
   constexpr std::size_t kBytes = 40'000'000;
   gossip::Cutter cutter;
   two.b->send(Two::kA, Plane::bulk, cutter.cut(message(kBytes)));
@@ -413,8 +413,8 @@ TEST_CASE("Messages stay in order when another connection with the peer takes ov
   two.let_b_dial();
   std::size_t bytes = 0, words = 0;
   two.at_a = [&](const gossip::Received& frame) {
-    bytes += frame.body.size();
-    words += frame.body.empty();
+    bytes += frame.payload.size();
+    words += frame.payload.empty();
   };
   constexpr std::size_t kBytes = 40'000'000;
   gossip::Cutter cutter;
@@ -431,7 +431,7 @@ TEST_CASE("A vector whose connection breaks in the middle ends there") {
   const Endpoint at = two.b->endpoint();
   gossip::Cutter cutter;
   std::size_t vectors = 0, words = 0;
-  two.at_b = [&](const gossip::Received& frame) { ++(frame.body.empty() ? words : vectors); };
+  two.at_b = [&](const gossip::Received& frame) { ++(frame.payload.empty() ? words : vectors); };
   two.a->send(Two::kB, Plane::bulk, cutter.cut(message(100'000'000)));
   CHECK(two.run([&] { return vectors > 20; }));
   REQUIRE(two.a->has_queued());

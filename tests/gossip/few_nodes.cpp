@@ -116,7 +116,7 @@ void FewNodes::happen(Arrival& arrival) {
   if (!find(arrival.to)) return;
   step(arrival.to,
        gossip::Received{arrival.plane, node_id(arrival.from),
-                        std::as_bytes(std::span(arrival.frame.header)), arrival.frame.body});
+                        std::as_bytes(std::span(arrival.frame.header)), arrival.frame.payload});
 }
 
 void FewNodes::happen(Local& local) {

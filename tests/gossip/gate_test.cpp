@@ -34,7 +34,7 @@ struct Door {
   Door() { gate.set_payload_limit(100); }
   std::optional<Message> hear(const Frame& frame, Plane plane, NodeId from = node_id("a")) {
     return gate.admit(
-        now, {plane, from, std::as_bytes(std::span(frame.header)), frame.body},
+        now, {plane, from, std::as_bytes(std::span(frame.header)), frame.payload},
         [this](NodeId id) { return id == node_id("a") ? known : std::optional<std::uint64_t>(); });
   }
   std::uint64_t refused(const std::string& reason) const {

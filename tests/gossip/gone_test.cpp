@@ -44,7 +44,7 @@ struct Host {
     const Plane plane = kind_of(body).plane;
     const Envelope envelope{stable_hash("starling"), from, 1, sequence};
     const Frame frame = Cutter().cut({envelope, std::move(body), {}}).next();
-    step(Received{plane, from, std::as_bytes(std::span(frame.header)), frame.body});
+    step(Received{plane, from, std::as_bytes(std::span(frame.header)), frame.payload});
   }
   // The guest joins, says hello, tells of ten rounds, and leaves.
   void host(const std::string& name) {

@@ -34,7 +34,7 @@ struct Mail {
                         {}})
                   .next()) {}
   Received received() const {
-    return {plane, from, std::as_bytes(std::span(frame.header)), frame.body};
+    return {plane, from, std::as_bytes(std::span(frame.header)), frame.payload};
   }
 
   NodeId from;

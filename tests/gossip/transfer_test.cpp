@@ -46,7 +46,7 @@ struct Receiver {
   std::string add(const Frame& frame, Time now = Time{}) {
     auto header = decode_header(std::as_bytes(std::span(frame.header)));
     REQUIRE(header.has_value());
-    auto result = assembler.add(now, std::move(*header), frame.body);
+    auto result = assembler.add(now, std::move(*header), frame.payload);
     if (!result) return result.error().text;
     if (!*result) return "more";
     whole = std::move(**result);
@@ -143,16 +143,16 @@ TEST_CASE("A repeated chunk is refused and does no harm") {
 
 TEST_CASE("A damaged chunk is refused") {
   auto frames = cut(message_with(Payload::copy_of(numbers(200))));
-  auto bytes = bytes_of(frames[1].body);
+  auto bytes = bytes_of(frames[1].payload);
   bytes[5] ^= std::byte{1};
-  frames[1].body = Payload::copy_of(bytes);
+  frames[1].payload = Payload::copy_of(bytes);
   Receiver receiver;
   CHECK(receiver.add(frames[0]) == "more");
   CHECK(receiver.add(frames[1]) == "checksum");
   bytes.pop_back();
-  frames[1].body = Payload::copy_of(bytes);
+  frames[1].payload = Payload::copy_of(bytes);
   CHECK(receiver.add(frames[1]) == "checksum");
-  frames[1].body = {};
+  frames[1].payload = {};
   CHECK(receiver.add(frames[1]) == "malformed");
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("A payload beyond the limit or on the control plane is refused") {
   bye.body = Bye{"x"};
   CHECK(receiver.add(cut(bye).front()) == "size");
   Frame stray = cut(message_with({})).front();
-  stray.body = Payload::copy_of(numbers(10));
+  stray.payload = Payload::copy_of(numbers(10));
   CHECK(receiver.add(stray) == "malformed");
 }
 
