@@ -91,6 +91,10 @@ bool Goal::is_set() const {
                              [this](const GoalRow& row) { return row.wanted(*this).has_value(); });
 }
 
+std::optional<std::uint64_t> Goal::last_round(std::uint64_t uncounted) const {
+  return rounds > 0 ? std::optional(rounds + uncounted) : std::nullopt;
+}
+
 const GoalRow* reached_goal(const Goal& goal, const FleetProgress& progress) {
   const auto* const row = std::ranges::find_if(
       kGoalRows, [&](const GoalRow& one) { return is_reached(one, goal, progress); });

@@ -34,6 +34,9 @@ struct Goal {
   GoalKeep keep = GoalKeep::last;
 
   optim::Target target() const { return {loss, accuracy}; }
+  // The round with which stop.rounds is reached where rounds are in step, of which `uncounted` were
+  // done by no node; nothing: no limit.
+  std::optional<std::uint64_t> last_round(std::uint64_t uncounted) const;
   bool is_set() const;
 };
 

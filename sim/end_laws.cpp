@@ -38,9 +38,9 @@ void EndLaws::see(std::size_t node, const gossip::Output& output) {
   } else if (const auto* train = std::get_if<gossip::Train>(&output)) {
     const optim::Job& job = train->job;
     const gossip::Options& options = world_->options().base;
+    const auto last = goes_in_step(options) ? options.goal.last_round(job.uncounted) : std::nullopt;
     const bool is_late = seen_of(node).began != kNever ||
-                         (goes_in_step(options) && options.goal.rounds > 0 && job.uncounted == 0 &&
-                          job.round > options.goal.rounds && world_->fault_counts().forged == 0);
+                         (last && job.round > *last && world_->fault_counts().forged == 0);
     if (job.local && is_late)
       report_("nobody steps after the end", node, fmt::format("steps in round {}", job.round));
   }

@@ -131,15 +131,16 @@ TrainerStatus ExternalRun::status() const {
   return status;
 }
 
-void ExternalRun::tell_end(std::uint64_t round, const gossip::Goal& goal) const {
+void ExternalRun::tell_end(const gossip::RunStatus& run, const gossip::Goal& goal) const {
   if (!process_ || !process_->has_succeeded()) return;
-  if (goal.rounds > 0 && round >= goal.rounds) return;
+  const std::optional<std::uint64_t> last = goal.last_round(run.uncounted);
+  if (last && run.round >= *last) return;
   const std::string of =
-      goal.rounds > 0 ? fmt::format(", before stop.rounds = {}", goal.rounds) : std::string();
+      last ? fmt::format(", before stop.rounds = {}", goal.rounds) : std::string();
   log::warning(
       "{} (exit code 0) after round {}{}: this node leaves with its model, and the others go on "
       "without it; a loop that goes on until swarm.step() returns False ends with the run",
-      kTrainerFinished, round, of);
+      kTrainerFinished, run.round, of);
 }
 
 void ExternalRun::rest_without_trainer(Board& board) {

@@ -36,7 +36,7 @@ class ExternalRun {
   TrainerStatus status() const;
   // Logs that the trainer's command has ended with exit code 0 after `round`, and what follows.
   // Nothing where it has not, or where the node has reached its goal.
-  void tell_end(std::uint64_t round, const gossip::Goal& goal) const;
+  void tell_end(const gossip::RunStatus& run, const gossip::Goal& goal) const;
   // From now on the node rests while no trainer is there. The board outlives the run.
   void rest_without_trainer(Board& board);
   // Ends all waits for the trainer.

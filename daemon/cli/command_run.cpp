@@ -356,7 +356,7 @@ std::string run_loop(Daemon& daemon, const Config& config) {
   stop_target().set(nullptr);
   if (!daemon.external) return error;
   daemon.external->interrupt();
-  daemon.external->tell_end(daemon.board.read()->status.run.round, config.node.goal);
+  daemon.external->tell_end(daemon.board.read()->status.run, config.node.goal);
   return error.empty() ? daemon.external->failure() : error;
 }
 

@@ -12,7 +12,8 @@ std::string words_without_goal(const std::string& who) {
 }
 
 bool has_trained_all(const gossip::Checkpoint& before, const gossip::Goal& goal) {
-  return before.sealed != 0 && goal.rounds > 0 && before.round >= goal.rounds + before.uncounted;
+  const std::optional<std::uint64_t> last = goal.last_round(before.uncounted);
+  return before.sealed != 0 && last && before.round >= *last;
 }
 
 std::string words_of_ended_run(const gossip::Checkpoint& before, const gossip::Goal& goal) {

@@ -22,20 +22,26 @@ constexpr Duration kRememberDuplicate = std::chrono::seconds(15);
 // that versions do not run out.
 constexpr std::uint64_t kVersionsEnough = kVersionLimit / 2;
 
+// As the node starts.
+Member first_record(const Options& options) {
+  Member self;
+  self.id = node_id(options.name);
+  self.name = options.name;
+  self.control = options.control;
+  self.http = options.http;
+  self.incarnation = options.incarnation;
+  self.agreement = agreement_of(agreed(options));
+  self.role = options.role;
+  if (options.credentials) self.certificate = encode(options.credentials->certificate);
+  return self;
+}
+
 }  // namespace
 
 Identity::Identity(const Options& options, Time now)
     : clock_(options.clock),
       started_(now),
-      self_(Member{.id = node_id(options.name),
-                   .name = options.name,
-                   .control = options.control,
-                   .http = options.http,
-                   .incarnation = options.incarnation,
-                   .agreement = agreement_of(agreed(options)),
-                   .role = options.role,
-                   .certificate = options.credentials ? encode(options.credentials->certificate)
-                                                      : std::string()}),
+      self_(first_record(options)),
       is_accepted_(options.seeds.empty()) {}
 
 bool Identity::is_credible(Time now, const Member& member) const {
@@ -168,10 +174,7 @@ Time Identity::deadline() const {
 
 Identity::News Identity::update(const Report& report) {
   const Member& self = *self_;
-  if (report == Report{self.phase, self.round, self.loss, self.norm, self.saved, self.save_at,
-                       self.end_at, self.samples, self.accuracy, self.held_out_loss, self.sealed,
-                       self.held, self.wishes})
-    return News::none;
+  if (report == self.report()) return News::none;
   const bool saves_with_all =
       report.save_at > 0 && report.saved >= report.save_at && self.saved < report.save_at;
   const auto state_of = [](const auto& of) {
@@ -182,19 +185,7 @@ Identity::News Identity::update(const Report& report) {
       (self.held.percent > 0) != (report.held.percent > 0) || self.wishes != report.wishes;
   const bool is_news = is_other_state || waits_otherwise;
   self_.change([&](Member& changed) {
-    changed.round = report.round;
-    changed.loss = report.loss;
-    changed.norm = report.norm;
-    changed.saved = report.saved;
-    changed.save_at = report.save_at;
-    changed.end_at = report.end_at;
-    changed.samples = report.samples;
-    changed.accuracy = report.accuracy;
-    changed.held_out_loss = report.held_out_loss;
-    changed.sealed = report.sealed;
-    changed.held = report.held;
-    changed.wishes = report.wishes;
-    if (is_news) changed.phase = report.phase;
+    changed.report() = report;
     if (is_news && !PLANTED(phase_untold)) ++changed.version;
   });
   if (!is_news) return News::none;

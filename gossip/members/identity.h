@@ -45,19 +45,6 @@ class Identity {
   bool tick(Time now, Outbox& out);
   Time deadline() const;
 
-  // The parts of this node's record that others learn; see Member.
-  struct Report {
-    Phase phase = Phase::joining;
-    std::uint64_t round = 0;
-    double loss = 0;
-    std::uint64_t norm = 0;  // see Member
-    std::uint64_t saved = 0, save_at = 0;
-    std::uint64_t end_at = 0, samples = 0, accuracy = 0, held_out_loss = 0, sealed = 0;
-    Held held = {};
-    Wishes wishes = {};
-
-    bool operator==(const Report&) const = default;
-  };
   // Sets the report. Returns whether it must be disseminated, and why. state: the phase, the round
   // to save or to end at or the model of the end changed, or the node has saved what all nodes save
   // together. waits: its rounds began or ceased to wait for others, or its wishes changed.

@@ -280,7 +280,7 @@ void Membership::tell_reachability(Time now, bool is_hidden, Outbox& out) {
   for (const NodeId id : within_reach(roster_)) out.send(id, Gossip{{{roster_.own_record()}}});
 }
 
-void Membership::set_self(const Identity::Report& report) {
+void Membership::set_self(const Report& report) {
   const Identity::News news = identity_.update(report);
   if (news == Identity::News::none) return;
   if (news == Identity::News::state) roster_.touch();

@@ -67,7 +67,7 @@ class Membership {
   void leave(Outbox& out);
 
   // Sets this node's report to other members.
-  void set_self(const Identity::Report& report);
+  void set_self(const Report& report);
 
   const Roster& roster() const { return roster_; }
   // Whether a member sent a message or appeared in a rumor since the start.

@@ -216,7 +216,7 @@ void NodeParts::become_ready(Time now) {
 }
 
 // A resumed node reports the round of its earlier life, so that newcomers ask it for its model.
-Identity::Report NodeParts::report() {
+Report NodeParts::report() {
   const RunStatus& run = training.progress().run();
   const bool is_training = phase() == Phase::training;
   return {.phase = phase(),
@@ -256,9 +256,8 @@ void save_all(NodeParts& parts, Time now) {
   if (parts.life.has_come_to<phases::Ending>()) return parts.saver.agree(now, furthest);
   const double rounds = progress.rounds_per_s(now) * kSpreads * seconds(parts.options.timing.news);
   const std::uint64_t target = furthest + 2 + static_cast<std::uint64_t>(rounds);
-  std::uint64_t last = parts.options.goal.rounds;
-  if (last > 0) last += progress.run().uncounted;
-  parts.saver.agree(now, last > 0 ? std::min(target, std::max(last, furthest)) : target);
+  const auto last = parts.options.goal.last_round(progress.run().uncounted);
+  parts.saver.agree(now, last ? std::min(target, std::max(*last, furthest)) : target);
 }
 
 void NodeParts::sample(Time now) {

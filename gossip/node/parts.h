@@ -44,7 +44,7 @@ struct NodeParts {
 
   void become_ready(Time now);
   void start_training(Time now);
-  Identity::Report report();
+  Report report();
   void sample(Time now);
   void settle(Time now);
   void follow_members(Time now);

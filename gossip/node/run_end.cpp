@@ -48,11 +48,6 @@ bool have_ended(const Roster& members, const Neighbors& neighbors) {
   return count > 0;
 }
 
-// Whether the vote is for stop.rounds.
-bool is_due(const Goal& goal, std::uint64_t vote, std::uint64_t uncounted) {
-  return goal.rounds > 0 && vote == goal.rounds + uncounted;
-}
-
 std::uint64_t told_amount(double value) {
   return std::isfinite(value) ? std::max<std::uint64_t>(1, amount_bits(std::max(value, 0.0)))
                               : kAmountMost;
@@ -159,8 +154,8 @@ void RunEnd::vote_for(const Own& own, const Roster& members) {
 }
 
 std::uint64_t RunEnd::vote(std::uint64_t uncounted) const {
-  const bool is_of_rounds = reason_.empty() && in_step_ && options_.goal.rounds > 0;
-  return is_of_rounds ? options_.goal.rounds + uncounted : vote_;
+  const bool is_of_rounds = reason_.empty() && in_step_;
+  return is_of_rounds ? options_.goal.last_round(uncounted).value_or(vote_) : vote_;
 }
 
 // Far enough ahead for all nodes to know of it in time.
@@ -194,7 +189,7 @@ void RunEnd::count_votes(const Own& own, const Roster& members, const Neighbors&
   if (votes.size() >= needed) {
     std::ranges::nth_element(votes, votes.begin() + static_cast<std::ptrdiff_t>(needed - 1));
     agreed_ = votes[needed - 1];
-  } else if (in_step_ && is_due(options_.goal, vote_, own.uncounted)) {
+  } else if (in_step_ && options_.goal.last_round(own.uncounted) == vote_) {
     agreed_ = vote_;  // the others may tell theirs later: they have the same goal
   }
   if (!agreed_) return;
@@ -205,10 +200,11 @@ void RunEnd::count_votes(const Own& own, const Roster& members, const Neighbors&
 
 void RunEnd::give_reason(const Own& own) {
   if (!reason_.empty() || !(is_moment_ || is_reached(own.round, own.uncounted))) return;
-  const std::uint64_t rounds = in_step_ ? options_.goal.rounds : 0;
+  const auto last = in_step_ ? options_.goal.last_round(own.uncounted) : std::nullopt;
   is_target_met_ = gossip::shortfall(options_.goal, progress_).empty();
-  reason_ = rounds > 0 && own.round >= rounds ? fmt::format("{} rounds (stop.rounds)", rounds)
-                                              : "as the other nodes agreed";
+  reason_ = last && own.round >= *last
+                ? fmt::format("{} rounds (stop.rounds)", options_.goal.rounds)
+                : "as the other nodes agreed";
 }
 
 std::string RunEnd::reason() const {
@@ -229,8 +225,8 @@ bool RunEnd::is_over(std::uint64_t round, std::uint64_t uncounted) const {
 bool RunEnd::is_reached(std::uint64_t round, std::uint64_t uncounted) const {
   if (!agreed_) return false;
   if (uncounted == 0 || has_come_) return round >= *agreed_;
-  const bool is_judged = !reason_.empty() || options_.goal.rounds == 0;
-  return round >= std::max(*agreed_, is_judged ? vote_ : options_.goal.rounds + uncounted);
+  const auto last = reason_.empty() ? options_.goal.last_round(uncounted) : std::nullopt;
+  return round >= std::max(*agreed_, last.value_or(vote_));
 }
 
 std::string RunEnd::shortfall(const Evaluation& own) const {

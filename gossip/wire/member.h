@@ -1,6 +1,6 @@
 // Member: what a node says of itself. Other nodes pass it on unchanged. To add a field of a
-// member's record: a member here, gossip/wire/fields.h, the version in gossip/wire/wire.h, who
-// tells it in gossip/members/identity.cpp or gossip/node/node.cpp.
+// member's record: a member here, gossip/wire/fields.h, the version in gossip/wire/wire.h; a field
+// of Report is filled in NodeParts::report() (gossip/node/node.cpp), another in identity.cpp.
 #pragma once
 
 #include <algorithm>
@@ -48,15 +48,8 @@ struct Wishes {
   bool operator==(const Wishes&) const = default;
 };
 
-struct Member {
-  NodeId id;
-  std::string name;
-  // A node that cannot be dialled has port 0, and as host a mark of its own, by which it is told
-  // from another node of its name.
-  Endpoint control, http;
-  std::uint64_t incarnation = 0;  // grows with every start of the node
-  std::uint64_t version = 0;  // grows within an incarnation, with every change of phase and every
-                              // suspicion that the node refutes
+// What a node says of its training; others learn of it as NodeParts::report() fills it in.
+struct Report {
   Phase phase = Phase::joining;
   std::uint64_t round = 0;
   double loss = 0;
@@ -69,16 +62,32 @@ struct Member {
   // What goals are judged by: samples seen, and the last evaluation, as amount_bits() gives it. 0:
   // not known, or no goal needs it.
   std::uint64_t samples = 0, accuracy = 0, held_out_loss = 0;
-  std::uint64_t sealed = 0;     // content hash of the model that it ended with; 0: none yet
-  std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
+  std::uint64_t sealed = 0;  // content hash of the model that it ended with; 0: none yet
   Held held = {};
   Wishes wishes = {};
+
+  bool operator==(const Report&) const = default;
+};
+
+struct Member : Report {
+  NodeId id;
+  std::string name;
+  // A node that cannot be dialled has port 0, and as host a mark of its own, by which it is told
+  // from another node of its name.
+  Endpoint control, http;
+  std::uint64_t incarnation = 0;  // grows with every start of the node
+  std::uint64_t version = 0;    // grows within an incarnation, with every change of phase and every
+                                // suspicion that the node refutes
+  std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
   // Others have found that they cannot dial `control`; see members/reachability.h.
   bool is_unreachable = false;
   Role role = Role::trainer;
   // With keys: the encoded certificate of the node, and its signature of all of this; see
   // trust/notary.h. Without: empty.
   std::string certificate = {}, signature = {};
+
+  Report& report() { return *this; }
+  const Report& report() const { return *this; }
 };
 
 // Whether nobody can dial the member, as behind a NAT; it dials the others.

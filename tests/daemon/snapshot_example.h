@@ -10,13 +10,15 @@ namespace starling::daemon {
 
 inline gossip::MemberStatus example_member(const std::string& name, gossip::Liveness liveness) {
   gossip::MemberStatus status;
-  status.member = gossip::Member{.id = node_id(name),
-                                 .name = name,
-                                 .control = {.host = "10.0.0.1", .port = 7600},
-                                 .http = {.host = "10.0.0.1", .port = 7680},
-                                 .incarnation = 3,
-                                 .round = 41,
-                                 .loss = 0.5};
+  gossip::Member member;
+  member.id = node_id(name);
+  member.name = name;
+  member.control = {.host = "10.0.0.1", .port = 7600};
+  member.http = {.host = "10.0.0.1", .port = 7680};
+  member.incarnation = 3;
+  member.round = 41;
+  member.loss = 0.5;
+  status.member = member;
   status.liveness = liveness;
   status.last_heard = Time(std::chrono::seconds(50));
   return status;

@@ -17,10 +17,11 @@ namespace {
 
 // Of node-7.
 Rumor rumor(std::uint64_t incarnation, std::uint64_t version, Liveness liveness) {
-  Member member{.id = node_id("node-7"),
-                .name = "node-7",
-                .control = {"10.0.0.7", 7600},
-                .http = {"10.0.0.7", 7680}};
+  Member member;
+  member.id = node_id("node-7");
+  member.name = "node-7";
+  member.control = {"10.0.0.7", 7600};
+  member.http = {"10.0.0.7", 7680};
   member.incarnation = incarnation;
   member.version = version;
   return Rumor{member, liveness, node_id("node-1")};

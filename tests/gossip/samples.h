@@ -9,21 +9,23 @@
 namespace starling::test {
 
 inline gossip::Member sample_member(const std::string& name) {
-  return {.id = node_id(name),
-          .name = name,
-          .control = {"10.0.0.1", 7600},
-          .http = {"host.example", 7680},
-          .incarnation = 3,
-          .version = 1 << 20,
-          .phase = gossip::Phase::training,
-          .round = 12,
-          .loss = 0.25,
-          .end_at = 600,
-          .samples = 1ULL << 40,
-          .accuracy = 1,
-          .held_out_loss = gossip::kAmountMost,
-          .sealed = ~0ULL,
-          .agreement = ~0ULL};
+  gossip::Member member;
+  member.report() = {.phase = gossip::Phase::training,
+                     .round = 12,
+                     .loss = 0.25,
+                     .end_at = 600,
+                     .samples = 1ULL << 40,
+                     .accuracy = 1,
+                     .held_out_loss = gossip::kAmountMost,
+                     .sealed = ~0ULL};
+  member.id = node_id(name);
+  member.name = name;
+  member.control = {"10.0.0.1", 7600};
+  member.http = {"host.example", 7680};
+  member.incarnation = 3;
+  member.version = 1 << 20;
+  member.agreement = ~0ULL;
+  return member;
 }
 
 inline gossip::Round round_of(const gossip::VectorTerms& terms, std::uint64_t epoch,
