@@ -13,19 +13,13 @@
 #include "daemon/attach/trainer_model.h"
 #include "daemon/process/clock.h"
 #include "daemon/process/log.h"
-#include "daemon/process/other_processes.h"
 #include "daemon/process/quiet_thread.h"
 
 namespace starling::daemon {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
-// Connections without a hello so far; a further one evicts the first.
-constexpr std::size_t kVisitorsLimit = 8;
-// For the first record of a connection.
-constexpr std::chrono::seconds kHelloPatience{5};
 // For the steps under way when the run ends. Longer: the node leaves later. Shorter: a trainer of
 // long steps does not get the last parameters.
 constexpr std::chrono::seconds kEndPatience{2};
@@ -33,80 +27,7 @@ constexpr std::chrono::seconds kEndPatience{2};
 constexpr char kStepAdvice[] =
     ": call swarm.step(loss=...) after each optimizer.step(), unless the first step takes that "
     "long";
-// Of visitors that are late.
-constexpr int kTrainerLookEvery_ms = 500;
-
-std::shared_ptr<const std::vector<std::byte>> donated_by(const Attached& trainer) {
-  auto bytes = std::make_shared<std::vector<std::byte>>();
-  for_each_donated(trainer, [&](std::span<const std::byte> tensor) {
-    bytes->insert(bytes->end(), tensor.begin(), tensor.end());
-  });
-  return bytes;
-}
-
-void turn_away(const OpenFile& socket, const std::string& reason) {
-  send_record(socket.number(), write_refusal(reason));
-}
-
-// If two regions shared bytes, a write to one would change the other after its check.
-Result<void> check_apart(const Hello& hello) {
-  std::vector<std::pair<std::string_view, Region>> regions = {{"table", hello.table},
-                                                              {"values", hello.values},
-                                                              {"correction", hello.correction},
-                                                              {"gradient", hello.gradient},
-                                                              {"batch", hello.batch}};
-  std::erase_if(regions, [](const auto& item) { return item.second.bytes == 0; });
-  std::ranges::sort(regions, {}, [](const auto& item) { return item.second.offset; });
-  for (std::size_t k = 1; k < regions.size(); ++k)
-    if (regions[k].second.offset - regions[k - 1].second.offset < regions[k - 1].second.bytes)
-      return fail("regions \"{}\" and \"{}\" overlap", regions[k - 1].first, regions[k].first);
-  return {};
-}
-
-Result<std::shared_ptr<const Attached>> make_attached(Hello hello, const OpenFile& file,
-                                                      pid_t process) {
-  TRY(Segment segment, Segment::map(file, hello.segment_bytes));
-  if (hello.table.bytes > kTableBytesLimit)
-    return fail("the table has {} bytes; expected at most {}", hello.table.bytes, kTableBytesLimit);
-  TRY_DO(segment.check("table", hello.table));
-  TRY_DO(segment.check("values", hello.values));
-  const auto check_like_values = [&](const std::string& what, const Region& region) {
-    if (region.bytes == hello.values.bytes) return segment.check(what, region);
-    return Result<void>(fail("region \"{}\" has {} bytes and \"values\" has {}; expected the same",
-                             what, region.bytes, hello.values.bytes));
-  };
-  const bool serves = hello.mode == TrainerMode::gradients;
-  if (hello.corrects || hello.shifts) TRY_DO(check_like_values("correction", hello.correction));
-  if (hello.corrects || serves) TRY_DO(check_like_values("gradient", hello.gradient));
-  if (serves) TRY_DO(segment.check("batch", hello.batch));
-  TRY_DO(check_apart(hello));
-  // A copy: the table must not change after the check.
-  const std::span<const std::byte> bytes = segment.at(hello.table);
-  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  TRY(TensorTable table, TensorTable::parse(text, hello.values.bytes));
-  segment.prepare(hello.values);
-  return std::make_shared<const Attached>(std::move(hello), std::move(table), std::move(segment),
-                                          process);
-}
-
 }  // namespace
-
-struct TrainerPort::Visitor {
-  OpenFile socket;
-  pid_t process;
-  steady_clock::time_point until;
-};
-
-void for_each_donated(const Attached& trainer,
-                      const std::function<void(std::span<std::byte>)>& act) {
-  const std::span<std::byte> values = trainer.segment.at(trainer.hello.values);
-  for (const TrainerTensor& tensor : trainer.table.tensors())
-    if (tensor.role == TensorRole::donor) act(values.subspan(tensor.offset, tensor.bytes()));
-}
-
-std::size_t state_limit(const Attached& trainer) {
-  return (std::size_t{64} << 20) + 16 * trainer.hello.values.bytes;
-}
 
 Outcome<std::unique_ptr<TrainerPort>> TrainerPort::open(const std::string& path,
                                                         TrainerTerms terms) {
@@ -115,7 +36,7 @@ Outcome<std::unique_ptr<TrainerPort>> TrainerPort::open(const std::string& path,
 }
 
 TrainerPort::TrainerPort(std::string path, OpenFile listener, TrainerTerms terms)
-    : listener_(std::move(listener)), terms_(std::move(terms)) {
+    : terms_(std::move(terms)), door_(std::move(listener), terms_.life) {
   status_.socket = std::move(path);
   thread_ = quiet_thread([this] { run(); });
 }
@@ -238,79 +159,42 @@ TrainerStatus TrainerPort::status() const {
 
 void TrainerPort::run() {
   while (true) {
-    std::vector<pollfd> items{{wake_.descriptor(), POLLIN, 0}, {listener_.number(), POLLIN, 0}};
+    std::vector<pollfd> items{{wake_.descriptor(), POLLIN, 0}};
     {
       const std::lock_guard lock(mutex_);
       if (phase_ == Phase::closing) return;
       if (trainer_) watch_.look(now(), trainer_->segment.progress());
       items.push_back({socket_.number(), POLLIN, 0});  // below 0: passed over
     }
-    for (const Visitor& visitor : visitors_) items.push_back({visitor.socket.number(), POLLIN, 0});
-    ::poll(items.data(), items.size(), kTrainerLookEvery_ms);
+    door_.wait_with(items);
     wake_.clear();
-    if (items[2].revents != 0) hear_trainer();
-    for (std::size_t k = items.size(); k-- > 3;)
-      if (items[k].revents != 0) hear_visitor(k - 3);
-    drop_late_visitors();
-    if (items[1].revents != 0) accept_one();
+    if (items[1].revents != 0) hear_trainer();
+    for (TrainerDoor::Caller& caller : door_.look(items)) answer(std::move(caller));
   }
 }
 
-void TrainerPort::accept_one() {
-  OpenFile socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket) return;
-  const auto process = process_behind(socket.number());
-  if (!process) return turn_away(socket, "the trainer runs as another user than the daemon");
-  if (const auto life = variable_of(*process, kLifeVariable);
-      life && !terms_.life.empty() && *life != terms_.life) {
-    log::warning("a trainer (process {}) of an earlier life of this node was told to end",
-                 *process);
-    return turn_away(socket,
-                     "an earlier life of the daemon started this trainer; the daemon starts its "
-                     "own (trainer.command), so this one must end");
-  }
-  if (visitors_.size() >= kVisitorsLimit) {
-    turn_away(visitors_.front().socket, "too many processes try to attach at once");
-    visitors_.erase(visitors_.begin());
-  }
-  visitors_.push_back({std::move(socket), *process, steady_clock::now() + kHelloPatience});
-}
-
-void TrainerPort::drop_late_visitors() {
-  const auto at = steady_clock::now();
-  std::erase_if(visitors_, [&](const Visitor& visitor) {
-    if (at < visitor.until) return false;
-    turn_away(visitor.socket, "no hello came within 5 s");
-    return true;
-  });
-}
-
-void TrainerPort::hear_visitor(std::size_t place) {
-  HeardRecord heard = hear_record(visitors_[place].socket.number());
-  if (heard.nothing) return;
-  Visitor visitor = std::move(visitors_[place]);
-  visitors_.erase(visitors_.begin() + static_cast<std::ptrdiff_t>(place));
-  if (heard.ended) return;
-  const auto entered = let_in(visitor, std::move(heard));
+void TrainerPort::answer(TrainerDoor::Caller caller) {
+  const auto entered = let_in(caller);
   if (entered) return;
   const std::string& reason = entered.error().text;
   const std::string text =
-      fmt::format("a trainer (process {}) was refused: {}", visitor.process, reason);
+      fmt::format("a trainer (process {}) was refused: {}", caller.process, reason);
   const std::lock_guard lock(mutex_);
   ++status_.refused;
   status_.refusal = reason;
   if (trainer_)
     notes_.refused.add(now(), fmt::format("a second trainer (process {}) was refused: a node has "
                                           "one; under torchrun attach in rank 0",
-                                          visitor.process));
+                                          caller.process));
   else if (status_.attached > 0)
     notes_.refused.add(now(), text);
   else  // the node does not run yet
     log::warning("{}", text);
-  turn_away(visitor.socket, reason);
+  turn_away(caller.socket, reason);
 }
 
-Result<void> TrainerPort::let_in(Visitor& visitor, HeardRecord heard) {
+Result<void> TrainerPort::let_in(TrainerDoor::Caller& caller) {
+  HeardRecord& heard = caller.first;
   if (heard.too_long) return fail("a record has more than 65536 bytes");
   TRY(FromTrainer record, read_record(heard.text));
   auto* const hello = std::get_if<Hello>(&record);
@@ -324,29 +208,29 @@ Result<void> TrainerPort::let_in(Visitor& visitor, HeardRecord heard) {
     if (phase_ != Phase::open) return fail("the run is over");
   }
   TRY_DO(check_terms(terms_, *hello));
-  TRY(auto attached, make_attached(std::move(*hello), heard.file, visitor.process));
+  TRY(auto attached, attach(std::move(*hello), heard.file, caller.process));
   if (model_.table && attached->table.schema() != model_.table->schema())
     return fail("this trainer has another model than the node: {}",
                 first_difference(model_.table->schema(), attached->table.schema()));
   std::function<void(bool)> on_change;
   {
     const std::lock_guard lock(mutex_);
-    send_record(visitor.socket.number(), write_record(terms_.welcome));
-    socket_ = std::move(visitor.socket);
+    send_record(caller.socket.number(), write_record(terms_.welcome));
+    socket_ = std::move(caller.socket);
     trainer_ = attached;
     job_.reset();
     status_.state = TrainerStatus::State::exchanging;
     status_.reason.clear();
     status_.client = attached->hello.client;
     status_.mode = attached->hello.mode == TrainerMode::loop ? "loop" : "gradients";
-    status_.process = visitor.process;
+    status_.process = caller.process;
     model_.table = std::make_shared<const TensorTable>(attached->table);
     watch_ = {};
     if (!model_.donated) model_.donated = donated_by(*attached);
     ++status_.attached;
     on_change = on_change_;
   }
-  log::info("a trainer attached: process {}, {}, {} tensors, {} numbers", visitor.process,
+  log::info("a trainer attached: process {}, {}, {} tensors, {} numbers", caller.process,
             attached->hello.client, attached->table.tensors().size(), attached->table.dimension());
   changed_.notify_all();
   if (on_change) on_change(true);

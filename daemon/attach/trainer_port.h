@@ -1,9 +1,7 @@
 // TrainerPort: the socket at which a trainer of the user's own attaches, and the conversation with
-// it (docs/attach.md). A thread of its own accepts connections and checks records; one trainer at a
-// time. The loss of a trainer is known at once.
+// it (docs/attach.md). A thread of its own lets trainers in by the door and checks records; one
+// trainer at a time. The loss of a trainer is known at once.
 #pragma once
-
-#include <sys/types.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -17,35 +15,18 @@
 
 #include "base/command_line.h"
 #include "base/result.h"
+#include "daemon/attach/attached.h"
 #include "daemon/attach/record_socket.h"
 #include "daemon/attach/records.h"
-#include "daemon/attach/segment.h"
 #include "daemon/attach/step_watch.h"
 #include "daemon/attach/tensor_table.h"
+#include "daemon/attach/trainer_door.h"
 #include "daemon/attach/trainer_notes.h"
 #include "daemon/attach/trainer_terms.h"
 #include "daemon/process/trainer_status.h"
 #include "daemon/process/wake.h"
 
 namespace starling::daemon {
-
-// A trainer that was accepted. Constant except for the bytes of the segment, which are the
-// trainer's while a job is open and the daemon's otherwise.
-struct Attached {
-  Hello hello;
-  TensorTable table;
-  Segment segment;
-  pid_t process = 0;
-};
-
-// Calls act(bytes) for each tensor of role donor, in place. REQUIRES that no job is open.
-void for_each_donated(const Attached& trainer,
-                      const std::function<void(std::span<std::byte>)>& act);
-// The most bytes of a state that this trainer may save: 64 MiB and 16 times its tensors.
-std::size_t state_limit(const Attached& trainer);
-
-// In the environment of the trainers that the daemon starts: in which of its lives.
-inline constexpr char kLifeVariable[] = "STARLING_LIFE";
 
 class TrainerPort {
  public:
@@ -85,8 +66,6 @@ class TrainerPort {
   TrainerStatus status() const;
 
  private:
-  struct Visitor;
-
   // A phase includes those before it.
   enum class Phase {
     open,
@@ -107,22 +86,19 @@ class TrainerPort {
 
   TrainerPort(std::string path, OpenFile listener, TrainerTerms terms);
   void run();
-  void accept_one();
-  void hear_visitor(std::size_t place);
-  void drop_late_visitors();
-  Result<void> let_in(Visitor& visitor, HeardRecord heard);
+  void answer(TrainerDoor::Caller caller);
+  Result<void> let_in(TrainerDoor::Caller& caller);
   void hear_trainer();
   void take(const TrainerAnswer& answer);
   void lose(std::string reason);
   Result<std::shared_ptr<const TrainerState>> receive_state(OpenFile file) const;
 
-  OpenFile listener_;
   TrainerTerms terms_;
+  TrainerDoor door_;  // only of the port's thread
   Wake wake_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::function<void(bool)> on_change_;
-  std::vector<Visitor> visitors_;  // only of the port's thread
   std::shared_ptr<const Attached> trainer_;
   OpenFile socket_;         // of the trainer
   std::uint64_t jobs_ = 0;  // so far
