@@ -30,6 +30,9 @@ struct ScheduleRow {
   bool is_in_slices = false;
   // A round waits for the vectors of all neighbours, or of the part exchange.quorum.
   bool waits_for_all = false;
+  // Whether a round has the same number at all nodes, which wait for each other.
+  bool goes_in_step() const { return !is_loose && !is_pairwise; }
+
   std::unique_ptr<Scheduler> (*make)(const Options& options);
 };
 

@@ -216,7 +216,8 @@ std::vector<EncodingChoice> encodings_of(const Options& options) {
   const WireForm& form = options.codec;
   std::vector<EncodingChoice> encodings;
   for (std::size_t rung = 0; form.coding.is_chosen && rung < rung_count(); ++rung)
-    encodings.push_back({rung_name(form, rung), shortening_of(form, rung)});
+    encodings.push_back(
+        {rung_name(form, rung), shortening_of(form, rung), needs_every_round(rung)});
   return encodings;
 }
 

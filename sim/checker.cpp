@@ -108,7 +108,7 @@ void Checker::see(std::size_t node, const gossip::Progress& progress) {
 void Checker::see_pace(std::size_t node, std::uint64_t round) {
   const sim::FaultCounts counts = world_->fault_counts();
   const std::uint64_t lives = world_->options().nodes + counts.restarted;
-  const bool is_in_step = goes_in_step(world_->options().base);
+  const bool is_in_step = world_->options().base.schedule->goes_in_step();
   if (is_in_step && counts.forged == 0 && round > stepped_.size() + lives + kRoundsInStep)
     violated("rounds mean steps", node,
              fmt::format("round {}, and somebody took a step in {}", round, stepped_.size()));

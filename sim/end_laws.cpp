@@ -38,7 +38,8 @@ void EndLaws::see(std::size_t node, const gossip::Output& output) {
   } else if (const auto* train = std::get_if<gossip::Train>(&output)) {
     const optim::Job& job = train->job;
     const gossip::Options& options = world_->options().base;
-    const auto last = goes_in_step(options) ? options.goal.last_round(job.uncounted) : std::nullopt;
+    const auto last =
+        options.schedule->goes_in_step() ? options.goal.last_round(job.uncounted) : std::nullopt;
     const bool is_late = seen_of(node).began != kNever ||
                          (last && job.round > *last && world_->fault_counts().forged == 0);
     if (job.local && is_late)

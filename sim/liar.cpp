@@ -45,9 +45,7 @@ void Liar::meet_vector(const Hop& hop, gossip::Round& round, Payload& vector) {
 // Others pass its record on as they heard it.
 void Liar::tell_record(gossip::Body& body) const {
   const NodeId self = node_id(name_of(node_));
-  if (auto* const join = std::get_if<gossip::Join>(&body)) lie_->record(join->self);
-  if (auto* const request = std::get_if<gossip::SnapshotRequest>(&body))
-    lie_->record(request->self);
+  if (gossip::Member* const member = gossip::member_in(body)) lie_->record(*member);
   if (std::vector<gossip::Rumor>* const rumors = gossip::rumors_in(body))
     for (gossip::Rumor& rumor : *rumors)
       if (rumor.member->id == self) rumor.member.change(lie_->record);

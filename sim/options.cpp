@@ -126,10 +126,6 @@ bool is_liar(const Options& options, std::size_t index) {
   return options.lie->is_told() && index + options.liars >= options.nodes;
 }
 
-bool goes_in_step(const gossip::Options& options) {
-  return !options.schedule->is_loose && !options.schedule->is_pairwise;
-}
-
 std::string name_of(std::size_t index) {
   return fmt::format("node-{}", index);
 }

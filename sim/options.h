@@ -63,8 +63,6 @@ struct Options {
 };
 // Whether node-<index> tells the lie.
 bool is_liar(const Options& options, std::size_t index);
-// Whether rounds of different nodes are related.
-bool goes_in_step(const gossip::Options& options);
 
 // Makes the trainer of node-<index>, whenever that starts; of a relay, by optim::make_relay(). Its
 // clock should stand still: the simulator decides how long a job takes.

@@ -11,9 +11,8 @@
 namespace starling::topology {
 namespace {
 
-constexpr std::size_t kCount = static_cast<std::size_t>(Kind::file) + 1;
-constexpr std::array<std::string_view, kCount> kNames = [] {
-  std::array<std::string_view, kCount> names;
+constexpr std::array<std::string_view, kKinds> kNames = [] {
+  std::array<std::string_view, kKinds> names;
   std::string_view left = kKindNames;
   for (std::string_view& name : names) {
     name = left.substr(0, left.find(", "));
@@ -21,7 +20,7 @@ constexpr std::array<std::string_view, kCount> kNames = [] {
   }
   return names;
 }();
-static_assert(kNames.back() == "file");
+static_assert(kNames.back() == "file" && kKindNames.ends_with(", file"));
 
 // The file's edges; its path may differ by node.
 std::string print_edges(const Options& options) {

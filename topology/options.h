@@ -32,6 +32,7 @@ enum class Kind {
   file
 };
 
+inline constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::file) + 1;
 // As users write them, in the order of Kind.
 inline constexpr std::string_view kKindNames =
     "auto, ring, path, star, torus, grid, complete, hypercube, exponential, random, "

@@ -112,7 +112,7 @@ void check_outer(const gossip::Options& node, const optim::Options& training, Re
 // Whether the exchange is measured, for settings that follow from what it takes.
 void check_measured(const gossip::Options& node, std::string_view key, std::string_view instead,
                     Reader& reader) {
-  if (node.schedule->is_loose || node.schedule->is_pairwise)
+  if (!node.schedule->goes_in_step())
     reader.mistake(std::string(key),
                    fmt::format("no round waits for its own vectors in schedule {}, and what it "
                                "takes does not tell of the link; use {}, or schedule rounds",
@@ -231,7 +231,7 @@ void check_overlap(const gossip::Options& node, const optim::Options& training, 
   if (training.codec.coding.parts == 1)
     refuse(
         "whole vectors would be averaged a round late; use false, or exchange.parts = 2 or more");
-  if (node.schedule->is_loose || node.schedule->is_pairwise)
+  if (!node.schedule->goes_in_step())
     refuse(fmt::format("schedule {} does not wait for the network; use false, or schedule rounds",
                        node.schedule->name));
   if (!training.local_steps.fixed || training.codec.coding.is_chosen)
@@ -334,7 +334,7 @@ void check_refit(const gossip::Options& node, const models::LearnerOptions& lear
   if (is_external || !is_cut(data.source) || !data.test_path.empty() || data.holdout == 0)
     refuse("trains on rows of data.path that were held out, and there are none",
            "data.source csv or libsvm, data.holdout above 0, and no data.test-path");
-  if (node.schedule->is_loose || node.schedule->is_pairwise)
+  if (!node.schedule->goes_in_step())
     refuse(fmt::format("begins after the same round at all nodes, which have none in common with "
                        "exchange.schedule = {}",
                        node.schedule->name),
@@ -350,7 +350,8 @@ void check_refit(const gossip::Options& node, const models::LearnerOptions& lear
 std::vector<optim::EncodingChoice> encodings_of(const gossip::Options& node,
                                                 const optim::Options& training) {
   std::vector<optim::EncodingChoice> encodings = optim::encodings_of(training);
-  if (node.schedule->is_matched && !encodings.empty()) encodings.pop_back();
+  if (node.schedule->is_matched)
+    std::erase_if(encodings, [](const auto& one) { return one.needs_every_round; });
   return encodings;
 }
 

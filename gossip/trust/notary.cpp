@@ -41,8 +41,7 @@ Notary::Notary(std::shared_ptr<Credentials> credentials, std::uint64_t cluster, 
 
 void Notary::sign(Body& body) {
   if (!has_keys()) return;
-  if (auto* join = std::get_if<Join>(&body)) sign(join->self);
-  if (auto* request = std::get_if<SnapshotRequest>(&body)) sign(request->self);
+  if (Member* member = member_in(body)) sign(*member);
   if (auto* table = std::get_if<Table>(&body)) table->revocations = revocations_number();
   if (auto* message = std::get_if<Surveys>(&body))
     for (Survey& survey : message->surveys)

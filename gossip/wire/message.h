@@ -264,6 +264,13 @@ inline constexpr bool is_alternative_of<B, std::variant<All...>> = (std::is_same
 template <class B>
 concept OfMembers = is_alternative_of<B, MembershipBody>;
 
+// The sender's record that a message carries; null: its kind carries none.
+inline Member* member_in(Body& body) {
+  if (auto* join = std::get_if<Join>(&body)) return &join->self;
+  if (auto* request = std::get_if<SnapshotRequest>(&body)) return &request->self;
+  return nullptr;
+}
+
 // The rumors that a message carries; null: its kind carries none.
 inline std::vector<Rumor>* rumors_in(Body& body) {
   if (auto* gossip = std::get_if<Gossip>(&body)) return &gossip->rumors;

@@ -210,12 +210,12 @@ class Decider {
                                    : form.order == DateOrder::month_first ? " with the month first"
                                                                           : "",
                                    column.numbers.first));
-    } else if (column.forms.limits.count > 0) {
+    } else if (column.forms.numbers.limits.count > 0) {
       forms_.push_back(fmt::format("{} as numbers, {} of them limits such as \"{}\"", column.name,
-                                   with_commas(column.forms.limits.count),
-                                   column.forms.limits.first));
-    } else if (column.forms.formatted.count > 0) {
-      const std::string& cell = column.forms.formatted.first;
+                                   with_commas(column.forms.numbers.limits.count),
+                                   column.forms.numbers.limits.first));
+    } else if (column.forms.numbers.formatted.count > 0) {
+      const std::string& cell = column.forms.numbers.formatted.first;
       if (const auto number = form.kind->number(cell, form))
         forms_.push_back(
             fmt::format("{} as numbers, such as {:.10g} for \"{}\"", column.name, *number, cell));
@@ -260,7 +260,7 @@ class Decider {
 
   // Refuses cells that are no numbers, or several numbers, in a column of numbers.
   bool refuse_format(const ColumnProfile& column) {
-    const NumberForms& forms = column.forms;
+    const NumberForms& forms = column.forms.numbers;
     const auto are_all = [&](std::size_t cells) {
       return cells > 0 && cells == column.words.count + column.numbers.count;
     };
@@ -296,7 +296,7 @@ class Decider {
 
   void refuse_units(const ColumnProfile& column) {
     std::vector<std::string> cells;
-    for (const auto& [unit, count] : column.forms.units)
+    for (const auto& [unit, count] : column.forms.numbers.units)
       cells.push_back(fmt::format("\"{}\" in line {}", count.first, count.line));
     refuse("column {} holds numbers of several units: {}; write all in one", column.name,
            fmt::join(cells, ", "));
@@ -304,7 +304,7 @@ class Decider {
 
   // Refuses dates whose order no cell proves, or that cells contradict.
   bool refuse_dates(const ColumnProfile& column) {
-    const DateForms& dates = column.dates;
+    const DateForms& dates = column.forms.dates;
     const std::size_t cells = dates.dates.count + dates.times.count;
     if (static_cast<double>(cells) < kMostly * static_cast<double>(column.present())) return false;
     const CellCount& day = dates.day_first;

@@ -46,11 +46,7 @@ void add_cell(ColumnProfile& column, const Cell& cell, std::size_t line,
     return;
   }
   if (column.values.size() <= kWordsLimit) column.values.insert(cell.text);
-  if (!column.form.kind) {
-    constexpr std::size_t kCompactDate = 8;
-    const bool is_number = column.forms.add(cell.text, line);
-    if (!is_number || cell.text.size() == kCompactDate) column.dates.add(cell.text, line);
-  }
+  if (!column.form.kind) column.forms.add(cell.text, line);
   const bool has_numbers = column.form.kind && column.form.content() == Content::numbers;
   const auto number =
       has_numbers ? column.form.kind->number(cell.text, column.form) : cell_number(cell.text);
@@ -102,16 +98,16 @@ TableMarks marks_of(const TableProfile& profile, const DataOptions& options) {
     });
   };
   const auto are_numbers = [](const ColumnProfile& column) {
-    return static_cast<double>(column.forms.amounts.count) >=
+    return static_cast<double>(column.forms.numbers.amounts.count) >=
            kMostly * static_cast<double>(column.present());
   };
   const bool has_comma =
-      any([&](const auto& one) { return are_numbers(one) && one.forms.comma.count > 0; });
+      any([&](const auto& one) { return are_numbers(one) && one.forms.numbers.comma.count > 0; });
   const bool has_point =
-      any([&](const auto& one) { return are_numbers(one) && one.forms.point.count > 0; });
+      any([&](const auto& one) { return are_numbers(one) && one.forms.numbers.point.count > 0; });
   const bool has_groups = any([](const auto& one) {
-    return one.forms.comma_groups.count > 0 ||
-           (one.forms.comma.count > 0 && one.forms.point.count > 0);
+    return one.forms.numbers.comma_groups.count > 0 ||
+           (one.forms.numbers.comma.count > 0 && one.forms.numbers.point.count > 0);
   });
   marks.is_mixed = has_comma && has_groups;
   if (has_comma && !has_groups)
@@ -153,11 +149,11 @@ bool choose_kinds(TableProfile& profile, const TableSchema* schema) {
       }
     rescale(column, schema);
     const bool has_numbers = column.form.content() == Content::numbers;
-    const NumberForms& forms = column.forms;
+    const NumberForms& forms = column.forms.numbers;
     counts_again =
         counts_again ||
         (has_numbers &&
-         (column.words.count > 0 || column.dates.compact.count > 0 || column.scale != 1 ||
+         (column.words.count > 0 || column.forms.dates.compact.count > 0 || column.scale != 1 ||
           (column.form.decimal_comma && forms.point_or_groups.count > 0)));
   }
   return counts_again;
@@ -176,7 +172,6 @@ Result<TableProfile> profile_as(const DataOptions& options, const std::string& p
     if (!kinds) continue;
     column.form = kinds->columns[c].form;
     column.forms = kinds->columns[c].forms;
-    column.dates = kinds->columns[c].dates;
   }
   std::vector<Cell> fields;
   std::vector<double> numbers;  // of a first column without a name
@@ -198,7 +193,7 @@ Result<TableProfile> profile_as(const DataOptions& options, const std::string& p
 }  // namespace
 
 bool ColumnProfile::is_amount() const {
-  return static_cast<double>(std::max(numbers.count, forms.amounts.count)) >=
+  return static_cast<double>(std::max(numbers.count, forms.numbers.amounts.count)) >=
              kMostly * static_cast<double>(present()) &&
          values.size() > kFewValues;
 }

@@ -33,8 +33,7 @@ struct ColumnProfile {
   double scale = 1;                   // of its numbers, by the site's dictionary
   ColumnForm form = {};               // the kind of the column, and how its cells are written
   CellCount missing, numbers, words;  // each cell is one of these
-  NumberForms forms;
-  DateForms dates;
+  CellForms forms;
   std::map<std::string, std::size_t> missing_as;  // "NA", …, and how often; "" for empty cells
   std::map<std::string, std::size_t> quoted_as;   // the same, of those in quotes
   // Words without a digit and how often, up to one more than kMissingWordsLimit.

@@ -9,8 +9,11 @@
 namespace starling::optim {
 namespace {
 
-// Names of formats and compressors; empty: the format of the form.
-constexpr std::array<std::string_view, 4> kRungs = {"", "bf16", "i8", "i4"};
+struct Rung {
+  std::string_view name;  // of a format or a compressor; empty: the format of the form
+  bool needs_every_round = false;
+};
+constexpr std::array<Rung, 4> kRungs = {{{""}, {"bf16"}, {"i8"}, {"i4", true}}};
 
 }  // namespace
 
@@ -21,15 +24,19 @@ std::size_t rung_count() {
 Encoding encoding_of(const WireForm& form, std::size_t rung) {
   ENSURE(rung < rung_count(), "a message names a rung of the ladder");
   Encoding encoding{.whole = form.format, .format = form.format};
-  if (kRungs[rung].empty()) return encoding;
-  const WireForm row = wire_form_named(kRungs[rung]);
+  if (kRungs[rung].name.empty()) return encoding;
+  const WireForm row = wire_form_named(kRungs[rung].name);
   encoding.compressor = row.coding.compressor;
   if (!encoding.compressor) encoding.format = row.format;
   return encoding;
 }
 
 std::string_view rung_name(const WireForm& form, std::size_t rung) {
-  return kRungs[rung].empty() ? form.format->name : kRungs[rung];
+  return kRungs[rung].name.empty() ? form.format->name : kRungs[rung].name;
+}
+
+bool needs_every_round(std::size_t rung) {
+  return kRungs[rung].needs_every_round;
 }
 
 std::size_t shortening_of(const WireForm& form, std::size_t rung) {

@@ -229,7 +229,7 @@ TEST_CASE("A run that keeps its best ends with the models of the fleet's least h
 
 TEST_CASE("A refit goes on over all rows for half as many rounds and ends with one model") {
   for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
-    if (schedule.is_loose || schedule.is_pairwise) continue;
+    if (!schedule.goes_in_step()) continue;
     for (const double loss : {0., .3}) {
       const std::vector<LegalWay> ways = legal_ways();
       const LegalWay& way = *std::ranges::find(ways, &schedule, &LegalWay::schedule);

@@ -59,7 +59,7 @@ std::vector<LegalWay> legal_ways() {
   add(dpsgd, rounds, 1, Missing::reuse, Kind::exponential);
   for (const auto outer : {optim::OuterKind::nesterov, optim::OuterKind::slowmo})
     for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
-      if (schedule.is_pairwise || schedule.is_loose) continue;
+      if (!schedule.goes_in_step()) continue;
       add(dpsgd, schedule);
       rows.back().name += fmt::format(" outer={}", optim::name(outer));
       rows.back().outer = outer;

@@ -26,7 +26,7 @@ void expect_of(const Options& options, const std::vector<Site>& sites) {
 }  // namespace
 
 TEST_CASE("What a vertex knows of itself is what the graph says of it") {
-  for (const Kind kind : kKinds) {
+  for (const Kind kind : kDrawnKinds) {
     CAPTURE(to_string(kind));
     for (int n = 1; n <= 40; ++n) {
       CAPTURE(n);

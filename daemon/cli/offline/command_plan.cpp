@@ -371,7 +371,7 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
   line("rounds to consensus",
        or_never(plan.rounds_to_consensus, " (to a millionth of the initial disagreement)"));
   if (plan.connectivity) line("liars", liars_text(*plan.connectivity, plan.n));
-  if (question.codec.form.coding.parts > 1 && question.traffic.schedule->name == "matching")
+  if (question.codec.form.coding.parts > 1 && question.traffic.schedule->is_matched)
     line("gt with parts",
          fmt::format("diverges above a learning rate of about {:.2g} / L (the spectral gap over "
                      "the curvature of the loss); ed and admm allow larger ones",

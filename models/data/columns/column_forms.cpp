@@ -107,4 +107,9 @@ void DateForms::add(std::string_view cell, std::size_t line) {
   if (date->order == DateOrder::month_first) month_first.add(cell, line);
 }
 
+void CellForms::add(std::string_view cell, std::size_t line) {
+  const bool is_number = numbers.add(cell, line);
+  if (!is_number || cell.size() == kCompactDigits) dates.add(cell, line);
+}
+
 }  // namespace starling::models

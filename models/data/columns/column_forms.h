@@ -66,4 +66,12 @@ struct DateForms {
   void add(std::string_view cell, std::size_t line);
 };
 
+// What is counted of the cells of a column whose kind is not known yet.
+struct CellForms {
+  NumberForms numbers;
+  DateForms dates;
+
+  void add(std::string_view cell, std::size_t line);
+};
+
 }  // namespace starling::models

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "models/data/columns/number_cell.h"
 #include "models/data/columns/truth.h"
@@ -49,7 +50,7 @@ class Date final : public ColumnKind {
 
   std::optional<ColumnForm> form_of(const ColumnProfile& column,
                                     const TableMarks& table) const override {
-    const DateForms& dates = column.dates;
+    const DateForms& dates = column.forms.dates;
     const bool is_day_first = dates.day_first.count > 0,
                is_month_first = dates.month_first.count > 0;
     if (!are_nearly_all(dates.dates.count, column) || table.is_plain ||
@@ -107,7 +108,7 @@ class TimeOfDay final : public ColumnKind {
   std::string_view name() const override { return "time"; }
   std::optional<ColumnForm> form_of(const ColumnProfile& column,
                                     const TableMarks& table) const override {
-    return are_nearly_all(column.dates.times.count, column) && !table.is_plain
+    return are_nearly_all(column.forms.dates.times.count, column) && !table.is_plain
                ? std::optional(ColumnForm{.kind = this})
                : std::nullopt;
   }
@@ -130,7 +131,7 @@ class Number final : public ColumnKind {
 
   std::optional<ColumnForm> form_of(const ColumnProfile& column,
                                     const TableMarks& table) const override {
-    const NumberForms& forms = column.forms;
+    const NumberForms& forms = column.forms.numbers;
     const std::string unit = forms.common_unit();
     const std::size_t cells = forms.with_unit(unit);
     const bool are_numbers = cells == column.present() || column.is_amount();
@@ -210,6 +211,14 @@ std::string ColumnKind::show(double number) const {
 
 std::span<const ColumnKind* const> column_kinds() {
   return kKinds;
+}
+
+std::string names_of_kinds() {
+  std::vector<std::string_view> names;
+  for (const ColumnKind* kind : kKinds)
+    if (kind != &kNothingKind) names.push_back(kind->name());
+  return fmt::format("{} or {}", fmt::join(std::span(names).first(names.size() - 1), ", "),
+                     names.back());
 }
 
 const ColumnKind* column_kind_named(std::string_view name) {

@@ -1,9 +1,8 @@
 // ColumnKind: what the cells of a column stand for, and how they become numbers and words. A kind
 // is one class and one row of column_kinds(); profiles, surveys, features and model files know only
 // its parts. To add a kind of column: a class and a row in models/data/columns/column_kind.cpp, a
-// file for its cells beside it, its counts in column_forms.cpp and csv_profile.cpp, csv_layout.cpp
-// and table_schema.cpp if users name it, daemon/cli/offline/command_data.cpp. To add a field of
-// ColumnForm: models/data/survey_text.cpp, survey_notes.cpp and daemon/process/model_file.cpp.
+// file for its cells beside it, its counts in column_forms.h. To add a field of ColumnForm:
+// models/data/survey_text.cpp, survey_notes.cpp and daemon/process/model_file.cpp.
 #pragma once
 
 #include <cstddef>
@@ -75,6 +74,8 @@ class ColumnKind {
 };
 
 std::span<const ColumnKind* const> column_kinds();
+// Of those that a column with values may have, for errors: "date, time, number, boolean or words".
+std::string names_of_kinds();
 // Null: there is none of that name.
 const ColumnKind* column_kind_named(std::string_view name);
 // Of a column of which only this is known: numbers, words or nothing.
