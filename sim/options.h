@@ -51,6 +51,7 @@ struct Options {
   Duration limit = std::chrono::hours(1);  // of virtual time
   Duration trace{};                        // between two records of all nodes; 0: no trace
   bool has_keys = false;                   // nodes sign and verify; the seed makes their keys
+  bool notes_behavior = false;             // for History::behavior, which reads each frame again
   Phases phases;
   // What all nodes share. Names, addresses and node seeds are made by the simulator; without
   // `seeds` every node asks node-0.

@@ -192,8 +192,8 @@ void World::happen(Wires::Delivery& delivery) {
   auto received = drivers_.hear(node, delivery);
   if (!self.core) return;
   if (!received) return wake_in_time(node);
-  history_.note_behavior(now(), 2, node,
-                         meaning_of(sender, carried.frame, options_.base.records.get()));
+  note_behavior(2, node,
+                [&] { return meaning_of(sender, carried.frame, options_.base.records.get()); });
   self.corrupted += carried.damage == Damage::Done::corrupted;
   if (carried.damage == Damage::Done::nothing && carried.heard_by == self.life) ++self.repeats;
   carried.heard_by = self.life;
@@ -206,7 +206,7 @@ void World::happen(JobDone& job) {
   --self.jobs_in_flight;
   history_.note(now(), 3, job.node,
                 std::bit_cast<std::uint64_t>(job.done->stats.norm) ^ job.done->round);
-  history_.note_behavior(now(), 3, job.node, job.done->round);
+  note_behavior(3, job.node, [&] { return job.done->round; });
   step(job.node, gossip::Trained{std::move(*job.done)});
 }
 
@@ -216,7 +216,7 @@ void World::happen(Drivers::Knock& knock) {
   if (!found || waits(knock.node, knock)) return;
   const std::uint64_t kind = knock.is_refused ? 5 : 6;
   history_.note(now(), kind, knock.node, stable_hash(to_string(knock.at)));
-  history_.note_behavior(now(), kind, knock.node, stable_hash(to_string(knock.at)));
+  note_behavior(kind, knock.node, [&] { return stable_hash(to_string(knock.at)); });
   step(knock.node, *std::move(found));
 }
 
@@ -279,7 +279,7 @@ void World::stop(std::size_t node) {
 // The numbers are there at once; the node learns of them when the job would have ended.
 void World::train(std::size_t node, const optim::Job& job) {
   Participant& self = nodes_[node];
-  history_.note_behavior(now(), 7, node, meaning_of(job));
+  note_behavior(7, node, [&] { return meaning_of(job); });
   auto done = std::make_shared<optim::Done>(self.trainer->run(job));
   ++self.jobs_in_flight;
   if (done->stats.path > 0) self.learning_rate = done->stats.learning_rate;

@@ -42,7 +42,7 @@ struct History {
   std::uint64_t hash = 0;  // of every event with all its bytes and numbers
   // Of what nodes do: who hears which kind of message from whom and of which round, who averages
   // with whom and with what weight, and when. Bytes, numbers of models and ticks are left out, so
-  // that builds and encodings of messages may differ.
+  // that builds and encodings of messages may differ. 0 without Options::notes_behavior.
   std::uint64_t behavior = 0;
 
   // Each kind of event has a number. `content` is all of it, `meaning` what a node does.
@@ -143,6 +143,11 @@ class World {
   void wake_in_time(std::size_t node);
   void stop(std::size_t node);
   void train(std::size_t node, const optim::Job& job);
+  // `meaning()` is called only with Options::notes_behavior.
+  template <class Meaning>
+  void note_behavior(std::uint64_t kind, std::size_t node, Meaning meaning) {
+    if (options_.notes_behavior) history_.note_behavior(now(), kind, node, meaning());
+  }
 
   Options options_;
   TrainerFactory make_trainer_;
