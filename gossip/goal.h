@@ -2,8 +2,9 @@
 // people read it; the judge of the fleet (node/run_end.h), the status and the command line walk the
 // rows. To add a goal: its member in Goal and a number in FleetProgress (gossip/goal.h), its row in
 // gossip/goal.cpp, a binding in gossip/options.cpp, what it has come to in RunEnd::see()
-// (gossip/node/run_end.cpp), what is new of this node in RunEnd::Own (run_end.h, end_watch.cpp), a
-// row in docs/settings.md.
+// (gossip/node/run_end.cpp), what is new of this node in RunEnd::Own (run_end.h, end_watch.cpp),
+// what is new of other nodes in Report (gossip/wire/member.h) and JudgedBy, a row in
+// docs/settings.md.
 #pragma once
 
 #include <cstdint>

@@ -61,9 +61,10 @@ std::string codec_help() {
       help_of("numbers on the wire: native (those that the model computes in)", formats());
   for (const Compressor& row : compressors())
     help += fmt::format(", {}{} ({})", row.name, row.is_sparse ? ":P%" : "", row.help);
-  return help +
-         ", auto (native, bf16, i8 or i4, the first that keeps each node within "
-         "optim.exchange-share, the same on all)";
+  return help + fmt::format(
+                    ", auto ({}, the first that keeps each node within optim.exchange-share, the "
+                    "same on all)",
+                    rung_names());
 }
 
 std::vector<std::string> codec_choices() {

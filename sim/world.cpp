@@ -63,7 +63,7 @@ void History::note(Time now, std::uint64_t kind, std::size_t node, std::uint64_t
   mix_in(hash, {static_cast<std::uint64_t>(now.time_since_epoch().count()), kind, node, content});
 }
 
-void History::note_behavior(Time now, std::uint64_t kind, std::size_t node, std::uint64_t meaning) {
+void History::add_behavior(Time now, std::uint64_t kind, std::size_t node, std::uint64_t meaning) {
   mix_in(behavior,
          {static_cast<std::uint64_t>(now.time_since_epoch().count()), kind, node, meaning});
 }
@@ -79,6 +79,7 @@ World::World(Options options, TrainerFactory make_trainer)
       nodes_(options_.nodes) {
   ENSURE(nodes_.size() <= kMembersLimit, "a world is one cluster");
   options_.base.records = std::make_shared<gossip::RecordCache>(kRecords);
+  history_.notes_behavior = options_.notes_behavior;
   if (!nodes_.empty()) nodes_.back().slowness = options_.straggler;
 }
 
@@ -192,8 +193,9 @@ void World::happen(Wires::Delivery& delivery) {
   auto received = drivers_.hear(node, delivery);
   if (!self.core) return;
   if (!received) return wake_in_time(node);
-  note_behavior(2, node,
-                [&] { return meaning_of(sender, carried.frame, options_.base.records.get()); });
+  history_.note_behavior(now(), 2, node, [&] {
+    return meaning_of(sender, carried.frame, options_.base.records.get());
+  });
   self.corrupted += carried.damage == Damage::Done::corrupted;
   if (carried.damage == Damage::Done::nothing && carried.heard_by == self.life) ++self.repeats;
   carried.heard_by = self.life;
@@ -206,7 +208,7 @@ void World::happen(JobDone& job) {
   --self.jobs_in_flight;
   history_.note(now(), 3, job.node,
                 std::bit_cast<std::uint64_t>(job.done->stats.norm) ^ job.done->round);
-  note_behavior(3, job.node, [&] { return job.done->round; });
+  history_.note_behavior(now(), 3, job.node, [&] { return job.done->round; });
   step(job.node, gossip::Trained{std::move(*job.done)});
 }
 
@@ -216,7 +218,7 @@ void World::happen(Drivers::Knock& knock) {
   if (!found || waits(knock.node, knock)) return;
   const std::uint64_t kind = knock.is_refused ? 5 : 6;
   history_.note(now(), kind, knock.node, stable_hash(to_string(knock.at)));
-  note_behavior(kind, knock.node, [&] { return stable_hash(to_string(knock.at)); });
+  history_.note_behavior(now(), kind, knock.node, [&] { return stable_hash(to_string(knock.at)); });
   step(knock.node, *std::move(found));
 }
 
@@ -279,7 +281,7 @@ void World::stop(std::size_t node) {
 // The numbers are there at once; the node learns of them when the job would have ended.
 void World::train(std::size_t node, const optim::Job& job) {
   Participant& self = nodes_[node];
-  note_behavior(7, node, [&] { return meaning_of(job); });
+  history_.note_behavior(now(), 7, node, [&] { return meaning_of(job); });
   auto done = std::make_shared<optim::Done>(self.trainer->run(job));
   ++self.jobs_in_flight;
   if (done->stats.path > 0) self.learning_rate = done->stats.learning_rate;

@@ -42,12 +42,20 @@ struct History {
   std::uint64_t hash = 0;  // of every event with all its bytes and numbers
   // Of what nodes do: who hears which kind of message from whom and of which round, who averages
   // with whom and with what weight, and when. Bytes, numbers of models and ticks are left out, so
-  // that builds and encodings of messages may differ. 0 without Options::notes_behavior.
+  // that builds and encodings of messages may differ. 0: it is not noted.
   std::uint64_t behavior = 0;
+  bool notes_behavior = false;  // see Options
 
-  // Each kind of event has a number. `content` is all of it, `meaning` what a node does.
+  // Each kind of event has a number. `content` is all of it, meaning() what a node does, which is
+  // computed only where behavior is noted.
   void note(Time now, std::uint64_t kind, std::size_t node, std::uint64_t content);
-  void note_behavior(Time now, std::uint64_t kind, std::size_t node, std::uint64_t meaning);
+  template <class Meaning>
+  void note_behavior(Time now, std::uint64_t kind, std::size_t node, Meaning meaning) {
+    if (notes_behavior) add_behavior(now, kind, node, meaning());
+  }
+
+ private:
+  void add_behavior(Time now, std::uint64_t kind, std::size_t node, std::uint64_t meaning);
 };
 
 class World {
@@ -143,11 +151,6 @@ class World {
   void wake_in_time(std::size_t node);
   void stop(std::size_t node);
   void train(std::size_t node, const optim::Job& job);
-  // `meaning()` is called only with Options::notes_behavior.
-  template <class Meaning>
-  void note_behavior(std::uint64_t kind, std::size_t node, Meaning meaning) {
-    if (options_.notes_behavior) history_.note_behavior(now(), kind, node, meaning());
-  }
 
   Options options_;
   TrainerFactory make_trainer_;

@@ -1,7 +1,7 @@
 // The settings of the cluster's graph: the keys topology.*. To add a topology: its value of Kind
 // and its name here, its rule in topology/shapes.cpp or drawn.cpp, its row in build.cpp,
-// validate.cpp if it does not fit every number of nodes, topology/options.cpp if it does not fit
-// every degree.
+// validate.cpp if it does not fit every number of nodes, topology/options.cpp if its degree or its
+// probability counts.
 #pragma once
 
 #include <cstdint>

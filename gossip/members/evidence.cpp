@@ -3,9 +3,8 @@
 namespace starling::gossip {
 
 bool contradicts(const Member& a, const Member& b) {
-  return a.phase != b.phase || a.agreement != b.agreement || a.save_at != b.save_at ||
-         a.end_at != b.end_at || a.sealed != b.sealed || a.is_unreachable != b.is_unreachable ||
-         a.role != b.role;
+  return a.state() != b.state() || a.agreement != b.agreement ||
+         a.is_unreachable != b.is_unreachable || a.role != b.role;
 }
 
 bool outdates(const Member& heard, const Member& known) {

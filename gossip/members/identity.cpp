@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/planted.h"
+#include "gossip/members/evidence.h"
 #include "gossip/members/terms.h"
 #include "gossip/wire/wire.h"
 
@@ -74,9 +75,7 @@ bool Identity::hear_of_self(const Rumor& rumor, Outbox& out) {
     return true;
   }
   if (heard.version < self_->version) return false;
-  const bool is_true = heard.version == self_->version && heard.phase == self_->phase &&
-                       heard.agreement == self_->agreement && heard.role == self_->role &&
-                       heard.is_unreachable == self_->is_unreachable;
+  const bool is_true = heard.version == self_->version && !contradicts(heard, *self_);
   if (rumor.liveness == Liveness::alive && is_true) return false;
   if (PLANTED(refutation_lost) || PLANTED(phase_untold)) return false;
   if (heard.version >= kVersionsEnough)
@@ -177,10 +176,7 @@ Identity::News Identity::update(const Report& report) {
   if (report == self.report()) return News::none;
   const bool saves_with_all =
       report.save_at > 0 && report.saved >= report.save_at && self.saved < report.save_at;
-  const auto state_of = [](const auto& of) {
-    return std::tuple(of.phase, of.save_at, of.end_at, of.sealed);
-  };
-  const bool is_other_state = state_of(self) != state_of(report) || saves_with_all;
+  const bool is_other_state = self.state() != report.state() || saves_with_all;
   const bool waits_otherwise =
       (self.held.percent > 0) != (report.held.percent > 0) || self.wishes != report.wishes;
   const bool is_news = is_other_state || waits_otherwise;

@@ -1,9 +1,11 @@
 // RumorLaw: changes the roster by the law of rumors (membership.h), after rumors of other members,
 // their silence, and findings about their addresses. To add a rule of members:
 // gossip/members/rumor_law.cpp; for the time that a suspect has to answer suspicion.h, for this
-// node's own record identity.cpp, for what is believed evidence.cpp, for who can be dialled
-// reachability.cpp, for what a message is taken for membership.cpp and gossip/node/gate.cpp. A
-// proof that travels also costs a message or a field of one.
+// node's own record identity.cpp, for what silence is prober.cpp, for what is believed
+// evidence.cpp, for who is told dissemination.cpp, for who is looked for search.cpp, for who can be
+// dialled reachability.cpp, for what a message is taken for membership.cpp and
+// gossip/node/gate.cpp, what is known of a member in roster.h. A proof that travels also costs a
+// message or a field of one.
 #pragma once
 
 #include <cstdint>

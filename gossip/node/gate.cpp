@@ -15,15 +15,6 @@ bool concerns_namesake(const Body& body) {
   return std::holds_alternative<Join>(body) || std::holds_alternative<Table>(body);
 }
 
-// The answer to a Join or a Probe tells a sender of an older incarnation which incarnation to
-// exceed: it started with an older clock, or a false incarnation was claimed in its name. Other
-// messages of an older incarnation are late copies. A later incarnation introduces itself by any
-// message but a vector.
-bool introduces(const Body& body, bool is_later) {
-  return std::holds_alternative<Join>(body) || std::holds_alternative<Probe>(body) ||
-         (is_later && !std::holds_alternative<Round>(body));
-}
-
 }  // namespace
 
 const char* Gate::objection(const Header& header, const Received& received,
@@ -37,7 +28,8 @@ const char* Gate::objection(const Header& header, const Received& received,
   const std::optional<std::uint64_t> incarnation = known(envelope.sender);
   if (incarnation == envelope.incarnation) return nullptr;
   const bool is_later = !incarnation || *incarnation < envelope.incarnation;
-  return introduces(header.body, is_later) ? nullptr : "incarnation";
+  const Introduces least = is_later ? Introduces::later : Introduces::always;
+  return kind_of(header.body).introduces >= least ? nullptr : "incarnation";
 }
 
 std::optional<Message> Gate::admit(Time now, const Received& received, const Known& known) {

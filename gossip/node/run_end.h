@@ -14,8 +14,11 @@
 // To add a way to end a run: gossip/node/run_end.cpp and end_watch.cpp for when, closing.cpp,
 // settlement.cpp, tally_tree.cpp and parties.cpp for how the models become one, training.cpp for
 // the steps, a phase in life.h if nodes wait in it, what nodes tell of it in gossip/wire/member.h,
-// people's words in daemon/setup/goal_words.cpp, daemon/cli/up/verdict.cpp and diagnosis.cpp, the
-// trainer's in daemon/attach/external_run.cpp, a law in sim/end_laws.cpp.
+// people's words in daemon/setup/goal_words.cpp, daemon/cli/up/verdict.cpp (of starling run
+// daemon/cli/command_run.cpp, of simulate sim/simulation.cpp), daemon/cli/ask/diagnosis.cpp,
+// daemon/cli/terminal/display.cpp, gossip/report/sentence.cpp and daemon/rest/page/sentence.js, the
+// trainer's in daemon/attach/external_run.cpp, EndStatus in daemon/rest/status_json.cpp, a law in
+// sim/end_laws.cpp.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 #include "base/endpoint.h"
 #include "base/ids.h"
@@ -66,6 +67,8 @@ struct Report {
   Held held = {};
   Wishes wishes = {};
 
+  // What follows from an agreement of all: no record of one version may tell another.
+  auto state() const { return std::tuple(phase, save_at, end_at, sealed); }
   bool operator==(const Report&) const = default;
 };
 

@@ -28,12 +28,19 @@ namespace starling::gossip {
 
 enum class Plane : std::uint8_t { control, bulk };
 
+// Whether a message of an incarnation that the receiver does not know is admitted, and so announces
+// it. later: if it is later than the known one. always: an earlier one too, since the answer tells
+// the sender which incarnation to exceed: it started with an older clock, or a false incarnation
+// was claimed in its name. Other messages of an earlier incarnation are late copies.
+enum class Introduces : std::uint8_t { never, later, always };
+
 // The properties of one kind of message.
 struct MessageKind {
   std::uint64_t number;   // on the wire; never used again for another kind
   std::string_view name;  // for people
   Plane plane;
   bool invites_vectors = false;  // the answer comes on the bulk plane
+  Introduces introduces = Introduces::later;
 };
 
 enum class Liveness : std::uint8_t { alive, suspect, dead, left };
@@ -52,7 +59,7 @@ struct Rumor {
 // ---- control plane
 // Announces the sender and asks for the member table in return.
 struct Join {
-  static constexpr MessageKind kKind{0, "join", Plane::control};
+  static constexpr MessageKind kKind{0, "join", Plane::control, false, Introduces::always};
   Member self;
 };
 struct Gossip {
@@ -84,7 +91,7 @@ struct Ranges {
 // The failure detector: a ping, its ack, a request to ping the subject on the sender's behalf, and
 // a nack when the subject did not answer the helper.
 struct Probe {
-  static constexpr MessageKind kKind{9, "probe", Plane::control};
+  static constexpr MessageKind kKind{9, "probe", Plane::control, false, Introduces::always};
   enum class Kind : std::uint8_t { ping, ack, request, nack };
   Kind kind = Kind::ping;
   std::uint64_t number = 0;  // chosen by the prober; the answer repeats it
@@ -213,7 +220,7 @@ struct VectorTerms {
 // the order, so a vector is lost when the peer has seen a message that was sent after it but not
 // the vector.
 struct Round : VectorTerms {
-  static constexpr MessageKind kKind{7, "vector", Plane::bulk};
+  static constexpr MessageKind kKind{7, "vector", Plane::bulk, false, Introduces::never};
   std::uint64_t epoch = 0;     // the sender's number of this opening of the edge
   std::uint64_t echo = 0;      // the receiver's number of it; 0: vectors are not numbered
   std::uint64_t number = 0;    // of the vector on this edge, from 1; 0: none
@@ -264,19 +271,24 @@ inline constexpr bool is_alternative_of<B, std::variant<All...>> = (std::is_same
 template <class B>
 concept OfMembers = is_alternative_of<B, MembershipBody>;
 
-// The sender's record that a message carries; null: its kind carries none.
+// The sender's record that a message carries as `self`; null: its kind carries none.
 inline Member* member_in(Body& body) {
-  if (auto* join = std::get_if<Join>(&body)) return &join->self;
-  if (auto* request = std::get_if<SnapshotRequest>(&body)) return &request->self;
-  return nullptr;
+  return std::visit(
+      [](auto& x) -> Member* {
+        if constexpr (requires { x.self; }) return &x.self;
+        return nullptr;
+      },
+      body);
 }
 
 // The rumors that a message carries; null: its kind carries none.
 inline std::vector<Rumor>* rumors_in(Body& body) {
-  if (auto* gossip = std::get_if<Gossip>(&body)) return &gossip->rumors;
-  if (auto* table = std::get_if<Table>(&body)) return &table->rumors;
-  if (auto* probe = std::get_if<Probe>(&body)) return &probe->rumors;
-  return nullptr;
+  return std::visit(
+      [](auto& x) -> std::vector<Rumor>* {
+        if constexpr (requires { x.rumors; }) return &x.rumors;
+        return nullptr;
+      },
+      body);
 }
 
 inline const MessageKind& kind_of(const Body& body) {

@@ -21,6 +21,13 @@ std::size_t rung_count() {
   return kRungs.size();
 }
 
+std::string rung_names() {
+  std::string names = "native";
+  for (std::size_t rung = 1; rung < kRungs.size(); ++rung)
+    names.append(rung + 1 < kRungs.size() ? ", " : " or ").append(kRungs[rung].name);
+  return names;
+}
+
 Encoding encoding_of(const WireForm& form, std::size_t rung) {
   ENSURE(rung < rung_count(), "a message names a rung of the ladder");
   Encoding encoding{.whole = form.format, .format = form.format};

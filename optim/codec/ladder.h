@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "optim/codec/encoding.h"
@@ -13,6 +14,8 @@
 namespace starling::optim {
 
 std::size_t rung_count();
+// For help: "native, bf16, i8 or i4".
+std::string rung_names();
 // These REQUIRE rung < rung_count().
 std::string_view rung_name(const WireForm& form, std::size_t rung);
 // Whether it is for edges that carry a vector in every round; see EncodingChoice.

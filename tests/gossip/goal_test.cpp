@@ -6,7 +6,10 @@
 #include <string>
 
 #include "base/settings.h"
+#include "gossip/edges/exchange.h"
+#include "gossip/node/run_end.h"
 #include "gossip/options.h"
+#include "tests/gossip/party.h"
 
 using namespace starling;
 using namespace starling::gossip;
@@ -49,4 +52,33 @@ TEST_CASE("What the model lacks of its goals is a shortfall and no limit is one"
   CHECK(shortfall({.accuracy = 0.9}, {.accuracy = 0.5}) ==
         "stop.accuracy = 0.9 is not reached: accuracy 50 %");
   CHECK(shortfall({.loss = 0.1}, {}) == "stop.loss = 0.1 is not reached: no evaluation");
+}
+
+TEST_CASE("A node votes for the end when its numbers come to any goal") {
+  Schema schema;
+  describe(schema);
+  topology::describe(schema);
+  for (const GoalRow& row : goal_rows()) {
+    CAPTURE(row.key);
+    const auto settings = load_settings(schema, {.keys = {{std::string(row.key), "1"}}});
+    REQUIRE(settings.has_value());
+    Reader reader(*settings);
+    Options options = test::party_options(1);
+    options.goal = read_options(reader).goal;
+    const test::Party node(options);
+    Exchange exchange(options);
+    RunEnd end(options, true);
+    std::optional<optim::Evaluation> evaluation = optim::Evaluation{.loss = 0.5, .accuracy = 1};
+    for (std::uint64_t k = 1; k < 6; ++k) {
+      evaluation->round = k;
+      end.judge({.round = k,
+                 .samples = k,
+                 .seconds = 1000.0 * static_cast<double>(k),
+                 .evaluation = evaluation,
+                 .is_budget_spent = true},
+                node.membership.roster(), exchange.neighbors());
+    }
+    CHECK(end.vote(0) > 0);
+    CHECK(end.reason().ends_with(fmt::format("({})", row.key)));
+  }
 }

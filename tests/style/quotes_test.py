@@ -82,7 +82,7 @@ def fields():
 
 # ---------------------------------------------------------------- kinds of messages, options of sockets
 
-KIND = re.compile(r"struct (\w+)(?: : VectorTerms)? \{\n  static constexpr MessageKind kKind\{(\d+), [^,]+, Plane::(\w+)(?:, true)?\};")
+KIND = re.compile(r"struct (\w+)(?: : VectorTerms)? \{\n  static constexpr MessageKind kKind\{(\d+), [^,]+, Plane::(\w+)(?:, [^}]+)?\};")
 KIND_ROW = re.compile(r"^\| (\d+) \| \[(\w+)\]\(#\w+\) \| (\w+) \|", re.M)
 RULE = re.compile(r'\{"(\w+)", ZMQ_\w+, ([^,]+), ([^,}]+)\}')
 RULE_ROW = re.compile(r"^\| `([a-z_0-9]+)` \| (\d+|–) \| (\d+|–) \|", re.M)
