@@ -127,6 +127,10 @@ void busy(gossip::Tally& message, Payload& payload) {
   payload = {};
 }
 
+void last_epoch(gossip::Tally& message, Payload&) {
+  message.epoch = gossip::kRoundLimit;
+}
+
 // Of models in double precision.
 void false_model(gossip::Tally&, Payload& payload) {
   const std::vector<double> told(payload.size() / sizeof(double), large());
@@ -153,6 +157,7 @@ constexpr std::array kRows = {
     Lie{.name = "far", .help = "progress that reaches any goal", .record = far},
     Lie{.name = "silent", .help = "no end, no answer then", .record = trains_on, .tally = silent},
     Lie{.name = "busy", .help = "that its part of the end comes later", .tally = busy},
+    Lie{.name = "epoch", .help = "that the sum of the end is the last one", .tally = last_epoch},
     Lie{.name = "seal", .help = "a false model at the end", .tally = false_model},
 };
 

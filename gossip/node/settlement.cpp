@@ -14,6 +14,10 @@ constexpr std::uint64_t kSummedEpochs = 4;
 // Of these, the ones whose mean may not lack a member that has ended. Larger: where an edge stays
 // closed, the end takes longer. Smaller: the model may be the mean of fewer members.
 constexpr std::uint64_t kFullEpochs = 2;
+// By how many epochs a call may be ahead of the last one that this node knows. Larger: fewer false
+// calls use up the numbers of epochs. Smaller: a node that comes late does not find its way into
+// the sum of the others.
+constexpr std::uint64_t kEpochsAhead = 1024;
 // Models that are refused before a node keeps its own.
 constexpr std::size_t kModelRefusalsMost = 5;
 // The round of which this node goes back to its own model; 0: it does not.
@@ -85,8 +89,11 @@ void Settlement::receive(Time now, NodeId from, const Tally& message, Payload pa
   }
   const bool is_refused = refused_.contains(message.root) || refused_.contains(from);
   if (stage_ == Stage::over || message.epoch == 0 || is_refused) return;
+  if (message.epoch > tree_.sum().epoch + kEpochsAhead) return;
   if (tree_.is_later(message)) {
     if (message.kind != call) return;
+    // The call is of an earlier life of this node, or false: a root has no parent.
+    if (message.root == around_.members.self()) return tree_.outdo(message.epoch);
     added_epoch_ = 0;
     tree_.join(now, {message.epoch, message.root, message.round}, from, calls(now, since_), out);
   } else if (!tree_.is_of(message)) {

@@ -47,6 +47,11 @@ void TallyTree::leave() {
   peers_.clear();
 }
 
+void TallyTree::outdo(std::uint64_t epoch) {
+  sum_ = {.epoch = epoch, .root = around_.members.self()};
+  leave();
+}
+
 Tally TallyTree::message(Tally::Kind kind, std::uint64_t models) const {
   return {kind, sum_.epoch, sum_.root, models, sum_.round};
 }
