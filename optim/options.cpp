@@ -62,8 +62,8 @@ std::string codec_help() {
   for (const Compressor& row : compressors())
     help += fmt::format(", {}{} ({})", row.name, row.is_sparse ? ":P%" : "", row.help);
   return help + fmt::format(
-                    ", auto ({}, the first that keeps each node within optim.exchange-share, the "
-                    "same on all)",
+                    ", auto (of {} the first that keeps each node within optim.exchange-share, "
+                    "the same on all)",
                     rung_names());
 }
 

@@ -205,7 +205,7 @@ void Checker::see_step(std::size_t node, const optim::Job& job) {
   if (schedule.is_matched) most *= static_cast<double>(world_->options().nodes);
   const double arrives = 1 - std::min(world_->network().options().loss, kLossCounted);
   if (static_cast<double>(++seen.alone) <= most / (arrives * arrives)) return;
-  if (world_->network().is_held(world_->now(), node, world_->options().nodes))
+  if (world_->network().is_held(world_->now(), node))
     seen.alone = seen.changes = 0;
   else
     violated("nobody trains alone unasked", node,

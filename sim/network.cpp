@@ -56,7 +56,8 @@ Time Network::arrival(Time now, const Hop& hop, std::size_t bytes) {
   const Duration held = retransmission();
   Time arrived = sent(now, hop, bytes, connection) + options_.delay +
                  from_seconds(seconds(options_.jitter) * prng_.uniform()) + held;
-  if (held > Duration{}) connection.repeated = std::max(connection.repeated, arrived);
+  if (held > Duration{} && hop.plane == gossip::Plane::bulk)
+    for (const std::size_t end : {hop.from, hop.to}) held_[end] = std::max(held_[end], arrived);
   if (options_.spike > 0 && prng_.chance(options_.spike)) {
     ++counts_.delayed;
     arrived += from_seconds(seconds(kSpike) * prng_.uniform());
@@ -103,15 +104,9 @@ Duration Network::retransmission() {
   return held;
 }
 
-bool Network::is_held(Time now, std::size_t node, std::size_t nodes) const {
-  const auto waits = [&](std::size_t from, std::size_t to) {
-    const auto found =
-        connections_.find(key_of(from, to) | static_cast<std::uint64_t>(gossip::Plane::bulk));
-    return found != connections_.end() && found->second.repeated > now;
-  };
-  for (std::size_t other = 0; other < nodes; ++other)
-    if (waits(node, other) || waits(other, node)) return true;
-  return false;
+bool Network::is_held(Time now, std::size_t node) const {
+  const auto found = held_.find(node);
+  return found != held_.end() && found->second > now;
 }
 
 void Network::limit(std::size_t from, std::size_t to, double bytes_per_second) {

@@ -75,7 +75,7 @@ class Network {
   void clog(std::size_t from, std::size_t to, Time until);
 
   // Whether TCP sends a packet again on a bulk connection of `node`, so that vectors are late.
-  bool is_held(Time now, std::size_t node, std::size_t nodes) const;
+  bool is_held(Time now, std::size_t node) const;
 
   // What happens to the bytes of frames.
   Damage& damage() { return damage_; }
@@ -91,7 +91,6 @@ class Network {
     Wire wire;
     Time last{};       // when the last frame arrives of those in order
     Time straggler{};  // and of the others
-    Time repeated{};   // when the last frame arrives of which TCP sends a packet again
   };
 
   bool is_cut(const Hop& hop);
@@ -105,10 +104,12 @@ class Network {
   Prng prng_;
   std::set<std::pair<std::size_t, std::size_t>> cuts_;
   std::unordered_map<std::uint64_t, Connection> connections_;  // never iterated
-  std::unordered_map<std::uint64_t, Time> clogs_;              // by nodes; never iterated
-  std::unordered_map<std::uint64_t, double> limits_;           // the same
-  std::unordered_map<std::size_t, Wire> up_, down_;            // by node; never iterated
-  FaultCounts counts_;                                         // without damage
+  // By node: when the last of its bulk frames arrives of which TCP sends a packet again.
+  std::unordered_map<std::size_t, Time> held_;        // never iterated
+  std::unordered_map<std::uint64_t, Time> clogs_;     // by nodes; never iterated
+  std::unordered_map<std::uint64_t, double> limits_;  // the same
+  std::unordered_map<std::size_t, Wire> up_, down_;   // by node; never iterated
+  FaultCounts counts_;                                // without damage
   Damage damage_;
 };
 

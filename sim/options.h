@@ -51,7 +51,7 @@ struct Options {
   Duration limit = std::chrono::hours(1);  // of virtual time
   Duration trace{};                        // between two records of all nodes; 0: no trace
   bool has_keys = false;                   // nodes sign and verify; the seed makes their keys
-  bool notes_behavior = false;             // for History::behavior, which reads each frame again
+  bool notes_messages = false;             // in History::behavior; each frame is read once more
   Phases phases;
   // What all nodes share. Names, addresses and node seeds are made by the simulator; without
   // `seeds` every node asks node-0.

@@ -63,7 +63,7 @@ void History::note(Time now, std::uint64_t kind, std::size_t node, std::uint64_t
   mix_in(hash, {static_cast<std::uint64_t>(now.time_since_epoch().count()), kind, node, content});
 }
 
-void History::add_behavior(Time now, std::uint64_t kind, std::size_t node, std::uint64_t meaning) {
+void History::note_behavior(Time now, std::uint64_t kind, std::size_t node, std::uint64_t meaning) {
   mix_in(behavior,
          {static_cast<std::uint64_t>(now.time_since_epoch().count()), kind, node, meaning});
 }
@@ -79,7 +79,6 @@ World::World(Options options, TrainerFactory make_trainer)
       nodes_(options_.nodes) {
   ENSURE(nodes_.size() <= kMembersLimit, "a world is one cluster");
   options_.base.records = std::make_shared<gossip::RecordCache>(kRecords);
-  history_.notes_behavior = options_.notes_behavior;
   if (!nodes_.empty()) nodes_.back().slowness = options_.straggler;
 }
 
@@ -193,9 +192,9 @@ void World::happen(Wires::Delivery& delivery) {
   auto received = drivers_.hear(node, delivery);
   if (!self.core) return;
   if (!received) return wake_in_time(node);
-  history_.note_behavior(now(), 2, node, [&] {
-    return meaning_of(sender, carried.frame, options_.base.records.get());
-  });
+  if (options_.notes_messages)
+    history_.note_behavior(now(), 2, node,
+                           meaning_of(sender, carried.frame, options_.base.records.get()));
   self.corrupted += carried.damage == Damage::Done::corrupted;
   if (carried.damage == Damage::Done::nothing && carried.heard_by == self.life) ++self.repeats;
   carried.heard_by = self.life;
@@ -208,7 +207,7 @@ void World::happen(JobDone& job) {
   --self.jobs_in_flight;
   history_.note(now(), 3, job.node,
                 std::bit_cast<std::uint64_t>(job.done->stats.norm) ^ job.done->round);
-  history_.note_behavior(now(), 3, job.node, [&] { return job.done->round; });
+  history_.note_behavior(now(), 3, job.node, job.done->round);
   step(job.node, gossip::Trained{std::move(*job.done)});
 }
 
@@ -218,7 +217,7 @@ void World::happen(Drivers::Knock& knock) {
   if (!found || waits(knock.node, knock)) return;
   const std::uint64_t kind = knock.is_refused ? 5 : 6;
   history_.note(now(), kind, knock.node, stable_hash(to_string(knock.at)));
-  history_.note_behavior(now(), kind, knock.node, [&] { return stable_hash(to_string(knock.at)); });
+  history_.note_behavior(now(), kind, knock.node, stable_hash(to_string(knock.at)));
   step(knock.node, *std::move(found));
 }
 
@@ -281,7 +280,7 @@ void World::stop(std::size_t node) {
 // The numbers are there at once; the node learns of them when the job would have ended.
 void World::train(std::size_t node, const optim::Job& job) {
   Participant& self = nodes_[node];
-  history_.note_behavior(now(), 7, node, [&] { return meaning_of(job); });
+  history_.note_behavior(now(), 7, node, meaning_of(job));
   auto done = std::make_shared<optim::Done>(self.trainer->run(job));
   ++self.jobs_in_flight;
   if (done->stats.path > 0) self.learning_rate = done->stats.learning_rate;

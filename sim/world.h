@@ -42,20 +42,13 @@ struct History {
   std::uint64_t hash = 0;  // of every event with all its bytes and numbers
   // Of what nodes do: who hears which kind of message from whom and of which round, who averages
   // with whom and with what weight, and when. Bytes, numbers of models and ticks are left out, so
-  // that builds and encodings of messages may differ. 0: it is not noted.
+  // that builds and encodings of messages may differ. Who hears what counts only with
+  // Options::notes_messages.
   std::uint64_t behavior = 0;
-  bool notes_behavior = false;  // see Options
 
-  // Each kind of event has a number. `content` is all of it, meaning() what a node does, which is
-  // computed only where behavior is noted.
+  // Each kind of event has a number. `content` is all of it, `meaning` what a node does.
   void note(Time now, std::uint64_t kind, std::size_t node, std::uint64_t content);
-  template <class Meaning>
-  void note_behavior(Time now, std::uint64_t kind, std::size_t node, Meaning meaning) {
-    if (notes_behavior) add_behavior(now, kind, node, meaning());
-  }
-
- private:
-  void add_behavior(Time now, std::uint64_t kind, std::size_t node, std::uint64_t meaning);
+  void note_behavior(Time now, std::uint64_t kind, std::size_t node, std::uint64_t meaning);
 };
 
 class World {

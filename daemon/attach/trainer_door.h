@@ -35,8 +35,8 @@ class TrainerDoor {
   TrainerDoor(OpenFile listener, std::string life)
       : listener_(std::move(listener)), life_(std::move(life)) {}
 
-  // Waits until something happens at the items or at the door, at most until the next look at
-  // connections that say nothing. The door's own items are added behind the given ones.
+  // Appends the door's own descriptors to the items and waits for an event at one of them, at most
+  // half a second.
   void wait_with(std::vector<pollfd>& items) const;
   // Accepts a connection, turns away those that wait too long, and returns the callers whose first
   // record has come. REQUIRES the items of the last wait.

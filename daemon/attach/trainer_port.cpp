@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "daemon/attach/record_socket.h"
@@ -169,11 +168,11 @@ void TrainerPort::run() {
     door_.wait_with(items);
     wake_.clear();
     if (items[1].revents != 0) hear_trainer();
-    for (TrainerDoor::Caller& caller : door_.look(items)) answer(std::move(caller));
+    for (TrainerDoor::Caller& caller : door_.look(items)) admit(std::move(caller));
   }
 }
 
-void TrainerPort::answer(TrainerDoor::Caller caller) {
+void TrainerPort::admit(TrainerDoor::Caller caller) {
   const auto entered = let_in(caller);
   if (entered) return;
   const std::string& reason = entered.error().text;

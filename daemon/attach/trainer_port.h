@@ -86,7 +86,7 @@ class TrainerPort {
 
   TrainerPort(std::string path, OpenFile listener, TrainerTerms terms);
   void run();
-  void answer(TrainerDoor::Caller caller);
+  void admit(TrainerDoor::Caller caller);
   Result<void> let_in(TrainerDoor::Caller& caller);
   void hear_trainer();
   void take(const TrainerAnswer& answer);

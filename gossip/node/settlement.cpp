@@ -92,7 +92,7 @@ void Settlement::receive(Time now, NodeId from, const Tally& message, Payload pa
   if (message.epoch > tree_.sum().epoch + kEpochsAhead) return;
   if (tree_.is_later(message)) {
     if (message.kind != call) return;
-    // The call is of an earlier life of this node, or false: a root has no parent.
+    // An earlier life of this node began that sum, or the call is false.
     if (message.root == around_.members.self()) return tree_.outdo(message.epoch);
     added_epoch_ = 0;
     tree_.join(now, {message.epoch, message.root, message.round}, from, calls(now, since_), out);

@@ -68,7 +68,7 @@ class TallyTree {
   // Takes part in that sum. If it calls nobody, this node's model alone is the sum.
   void join(Time now, const Sum& sum, std::optional<NodeId> parent, Calls calls, Outbox& out);
   void leave();
-  // Leaves the sum; the next one of this node is later than that epoch.
+  // Leaves the sum. The next sum that this node begins has an epoch after the given one.
   void outdo(std::uint64_t epoch);
   // A message of this sum but a model.
   void receive(Time now, NodeId from, const Tally& message, Payload payload, Outbox& out);

@@ -67,7 +67,7 @@ struct Report {
   Held held = {};
   Wishes wishes = {};
 
-  // What follows from an agreement of all: no record of one version may tell another.
+  // A change of it makes a new version of the record: records of one version agree in it.
   auto state() const { return std::tuple(phase, save_at, end_at, sealed); }
   bool operator==(const Report&) const = default;
 };

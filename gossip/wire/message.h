@@ -28,10 +28,11 @@ namespace starling::gossip {
 
 enum class Plane : std::uint8_t { control, bulk };
 
-// Whether a message of an incarnation that the receiver does not know is admitted, and so announces
-// it. later: if it is later than the known one. always: an earlier one too, since the answer tells
-// the sender which incarnation to exceed: it started with an older clock, or a false incarnation
-// was claimed in its name. Other messages of an earlier incarnation are late copies.
+// Of which incarnations of the sender a message is admitted, beside the known one, and so announces
+// the sender. later: of a later incarnation. always: of an earlier one too, since the answer tells
+// the sender which incarnation to exceed: the sender started with an older clock, or somebody
+// claimed a false incarnation in its name. Other messages of an earlier incarnation are late
+// copies.
 enum class Introduces : std::uint8_t { never, later, always };
 
 // The properties of one kind of message.

@@ -179,7 +179,7 @@ Result<TableSchema> read_schema(const std::string& path) {
     else
       return unknown_key(path, entry, "kind, words or unit");
     if (entry.key == "kind" && !column_kind_named(entry.value))
-      return fail("{}: [{}] kind = {}: expected {}", path, entry.section, entry.value,
+      return fail("{}: [{}] kind = {}: expected one of {}", path, entry.section, entry.value,
                   names_of_kinds());
   }
   for (SchemaColumn& column : schema.columns)

@@ -23,8 +23,8 @@ std::size_t rung_count() {
 
 std::string rung_names() {
   std::string names = "native";
-  for (std::size_t rung = 1; rung < kRungs.size(); ++rung)
-    names.append(rung + 1 < kRungs.size() ? ", " : " or ").append(kRungs[rung].name);
+  for (const Rung& rung : kRungs)
+    if (!rung.name.empty()) names.append(", ").append(rung.name);
   return names;
 }
 

@@ -14,7 +14,7 @@
 namespace starling::optim {
 
 std::size_t rung_count();
-// For help: "native, bf16, i8 or i4".
+// For help: "native, bf16, i8, i4".
 std::string rung_names();
 // These REQUIRE rung < rung_count().
 std::string_view rung_name(const WireForm& form, std::size_t rung);

@@ -116,7 +116,7 @@ TEST_CASE("A damaged schema or dictionary is refused with file and section") {
   CHECK(schema("[table]\ntarget = y\n")
             .ends_with("[table] target = \"y\" is no column of the schema"));
   CHECK(schema("[y]\nkind = moon\n")
-            .find("[y] kind = moon: expected date, time, number, boolean or words") !=
+            .find("[y] kind = moon: expected one of date, time, number, boolean, words") !=
         std::string::npos);
   CHECK(schema("[y]\nunit = mg\n").ends_with("[y] has no kind"));
   CHECK(schema("[y]\ncolour = red\n").ends_with("has a key colour, expected kind, words or unit"));

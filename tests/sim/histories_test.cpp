@@ -38,7 +38,7 @@ sim::Options trial_of(const LegalWay& row, const optim::Options& training) {
   trial.base.staleness = 2;
   trial.compute = 300ms;
   trial.straggler = 3;
-  trial.notes_behavior = true;
+  trial.notes_messages = true;
   trial.network.delay = 5ms;
   trial.network.jitter = 10ms;
   trial.phases = {.chaos = 30s, .healed = 15s, .agree_within = 15s, .distance_limit = 1e9};

@@ -217,8 +217,7 @@ std::string names_of_kinds() {
   std::vector<std::string_view> names;
   for (const ColumnKind* kind : kKinds)
     if (kind != &kNothingKind) names.push_back(kind->name());
-  return fmt::format("{} or {}", fmt::join(std::span(names).first(names.size() - 1), ", "),
-                     names.back());
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 const ColumnKind* column_kind_named(std::string_view name) {

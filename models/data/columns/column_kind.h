@@ -74,7 +74,7 @@ class ColumnKind {
 };
 
 std::span<const ColumnKind* const> column_kinds();
-// Of those that a column with values may have, for errors: "date, time, number, boolean or words".
+// Of those that a column with values may have, for errors: "date, time, number, boolean, words".
 std::string names_of_kinds();
 // Null: there is none of that name.
 const ColumnKind* column_kind_named(std::string_view name);
