@@ -14,7 +14,7 @@
 
 namespace starling::planted {
 
-inline constexpr std::array<std::string_view, 33> kBugs = {
+inline constexpr std::array<std::string_view, 34> kBugs = {
     "early_contribution",   // startup: training begins while the model is still asked for
     "duplicate_applied",    // gate: a message that came before is let through
     "round_goes_back",      // training: a finished job counts for the round before it, now and then
@@ -32,6 +32,7 @@ inline constexpr std::array<std::string_view, 33> kBugs = {
     "never_waits_again",      // exchange: no round waits again for a neighbour that was late once
     "believes_any_round",     // exchange: any round that a neighbour claims is believed
     "share_too_large",        // schedules: a node's own part is left out of the shares of a round
+    "undamped_dual",          // rounds: a sequence of graphs takes the whole dual step
     "never_late",             // schedules: a round waits without end for a silent neighbour
     "keeps_broken_edge",      // sessions: an edge whose ends count differently goes on
     "step_one_sided",         // edge_ledger: each end goes as far as its own codec allows

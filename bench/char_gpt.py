@@ -64,7 +64,7 @@ ALGORITHMS = {
 }
 SCHEDULES = {
     "complete": ["--topology.kind=complete"],
-    "matching": ["--topology.kind=complete", "--exchange.schedule=matching"],
+    "matching": ["--topology.kind=complete", "--topology.sequence=matching"],
     "ring": ["--topology.kind=ring"],
 }
 USUAL = ("f32", "complete")  # which go without saying

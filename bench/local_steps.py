@@ -18,7 +18,7 @@ from cluster import document
 
 NODES, HIDDEN, BATCH, WEIGHT_DECAY = 10, 64, 64, 0.01
 EVERY_DIGIT = "one node with all"
-MATCHING = ["--topology.kind=complete", "--exchange.schedule=matching"]
+MATCHING = ["--topology.kind=complete", "--topology.sequence=matching"]
 COMPLETE, RING = ["--topology.kind=complete"], ["--topology.kind=ring"]
 METHODS = {
     EVERY_DIGIT: ["--optim.algorithm=dpsgd", "--data.partition=iid"],

@@ -27,7 +27,7 @@ struct KeptEdge {
 // The exchange as this node remembers it.
 struct KeptExchange {
   std::vector<KeptEdge> edges = {};
-  double path = 0, partner_path = 0;  // sums of learning rates; see Offering
+  double path = 0, sent_path = 0;  // sums of learning rates; see Offering
 };
 
 struct Checkpoint {

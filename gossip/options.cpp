@@ -8,6 +8,7 @@
 #include "base/bindings.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "topology/build.h"
 
 namespace starling::gossip {
 namespace {
@@ -189,7 +190,11 @@ bool counts_pairs(const Options& options) {
   const bool takes_newest = options.needs.fanout == optim::Fanout::per_edge &&
                             options.needs.pairing == optim::Pairing::newest &&
                             options.schedule->is_loose;
-  return options.needs.in_order || (options.missing == Missing::late && !takes_newest);
+  // The two vectors of a pair would go in different rounds.
+  const bool goes_one_way =
+      options.topology.sequence.moves() && topology::is_directed(options.topology.kind);
+  return options.needs.in_order ||
+         (options.missing == Missing::late && !takes_newest && !goes_one_way);
 }
 
 std::string_view name(Missing missing) {

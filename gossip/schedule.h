@@ -22,13 +22,11 @@ struct ScheduleRow {
   bool is_loose = false;
   // Two nodes at a time exchange: for algorithms that average by pairs.
   bool is_pairwise = false;
-  // In each round a node exchanges with one neighbour, its partner in a matching of the graph that
-  // all nodes draw alike. Edges must lead both ways.
-  bool is_matched = false;
   // Each node sums one slice of the vector for all; see optim/combine/slices.h. All nodes must be
   // neighbours.
   bool is_in_slices = false;
-  // A round waits for the vectors of all neighbours, or of the part exchange.quorum.
+  // A round waits for the vectors of all neighbours that it exchanges with, or of the part
+  // exchange.quorum. The neighbours may change from round to round (topology.sequence).
   bool waits_for_all = false;
   // Whether a round has the same number at all nodes, which wait for each other.
   bool goes_in_step() const { return !is_loose && !is_pairwise; }

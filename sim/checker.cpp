@@ -75,6 +75,11 @@ void Checker::see(std::size_t node, const gossip::Output& output) {
   ends_.see(node, output);
   if (const auto* send = std::get_if<gossip::Send>(&output)) {
     see(node, send->message);
+    if (const auto* round = std::get_if<gossip::Round>(&send->message.body);
+        round && !send->message.payload.empty()) {
+      std::uint64_t& last = seen_of(node).told[send->to];
+      last = std::max(last, round->round);
+    }
     ledger_.see(node, *send);
   } else if (const auto* introduce = std::get_if<gossip::Introduce>(&output)) {
     see(node, introduce->message);
@@ -172,17 +177,21 @@ void Checker::see(std::size_t node, const optim::Job& job) {
   see_step(node, job);
   const gossip::ScheduleRow& schedule = *world_->options().base.schedule;
   const bool is_pairwise = schedule.is_pairwise || schedule.is_in_slices;
-  std::map<std::uint64_t, double> last;  // by edge
+  std::map<NodeId, double> last;  // by peer
+  std::uint64_t last_round = 0;   // of those
   for (const optim::MixTerm& term : job.mix) {
     if (!(term.weight >= 0))
       violated("weights are convex", node, fmt::format("an edge of weight {}", term.weight));
     // A late pair, or a pair of a pairwise schedule, is averaged with an earlier own vector. After
-    // a round without a step two rounds have one vector: only the last pair of an edge counts.
+    // a round without a step two rounds have one vector: only the pairs of the last one count.
     const std::byte* own = address_of(term.own);
-    if (own && own == seen_of(node).offered && !is_pairwise) last[term.edge] = term.weight;
+    if (!own || own != seen_of(node).offered || is_pairwise) continue;
+    const std::uint64_t round = seen_of(node).told[term.peer];
+    if (round > last_round) last.clear(), last_round = round;
+    if (round == last_round) last[term.peer] = term.weight;
   }
   double sum = 0;
-  for (const auto& [edge, weight] : last) sum += weight;
+  for (const auto& [peer, weight] : last) sum += weight;
   if (job.offer) seen_of(node).offer_round = job.round, seen_of(node).offered = nullptr;
   if (!(sum < 1))
     violated("weights are convex", node, fmt::format("edges of weight {} altogether", sum));
@@ -202,7 +211,7 @@ void Checker::see_step(std::size_t node, const optim::Job& job) {
   if (may || !job.mix.empty() || !has_company(node)) seen.alone = seen.changes = 0;
   if (may || !job.local || !job.mix.empty()) return;
   double most = static_cast<double>(2 * kRoundsInStep + options.staleness + seen.changes);
-  if (schedule.is_matched) most *= static_cast<double>(world_->options().nodes);
+  if (options.topology.sequence.moves()) most *= static_cast<double>(world_->options().nodes);
   const double arrives = 1 - std::min(world_->network().options().loss, kLossCounted);
   if (static_cast<double>(++seen.alone) <= most / (arrives * arrives)) return;
   if (world_->network().is_held(world_->now(), node))

@@ -31,7 +31,8 @@ class Checker {
   //   nobody trains alone unasked where exchange.alone = rest and others may average with it: with
   //                               nobody it takes twice as many steps in a row as it catches up,
   //                               and one more for each edge that opened or closed meanwhile (all
-  //                               that of each node where rounds have one partner; not in pairs).
+  //                               that of each node where the graph changes from round to round;
+  //                               not in pairs).
   //                               Where the part p of all messages arrives, 1 / p² times as many:
   //                               a pair needs a vector and an answer to it. Seconds in which TCP
   //                               sends packets of the node's vectors again do not count
@@ -92,6 +93,7 @@ class Checker {
     // Of the last offer: its round at least, and where its vector lies, if it was sent.
     std::uint64_t offer_round = 0;
     const std::byte* offered = nullptr;
+    std::map<NodeId, std::uint64_t> told;            // the last round of a vector to each peer
     std::shared_ptr<const optim::Shard> shard = {};  // of the data, its newest
   };
   static constexpr std::size_t kViolationsLimit = 100;

@@ -1,14 +1,11 @@
 #include "topology/build.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <string_view>
-#include <utility>
 
-#include "topology/drawn.h"
 #include "topology/hidden.h"
-#include "topology/shapes.h"
+#include "topology/kinds.h"
+#include "topology/sequence.h"
 
 namespace starling::topology {
 namespace {
@@ -16,124 +13,22 @@ namespace {
 // Sizes of auto: where the next sparser graph costs little agreement and saves much traffic.
 constexpr std::size_t kCompleteNodesLimit = 4;
 constexpr std::size_t kRingNodesLimit = 8;
-constexpr int kAutomaticDegree = 4;
 
-using Sites = std::span<const Site>;
-
-std::vector<NodeId> ids_of(Sites sites) {
-  std::vector<NodeId> ids;
-  for (const Site& site : sites) ids.push_back(site.id);
-  return ids;
-}
-
-int count(Sites sites) {
-  return static_cast<int>(sites.size());
-}
-
-int ring_degree(const Options& options) {
-  return options.kind == Kind::automatic ? kAutomaticDegree : options.degree;
-}
-
-// For shapes that depend on the number of nodes alone.
-template <auto rule, auto graph_by = undirected_by>
-Result<Graph> shaped(const Options&, Sites sites) {
-  return graph_by(count(sites), rule);
-}
-
-Result<Graph> make_random(const Options& options, Sites sites) {
-  return hashed_rings(ids_of(sites), ring_degree(options), options.seed);
-}
-Result<Graph> make_random_regular(const Options& options, Sites sites) {
-  return random_regular(count(sites), options.degree, options.seed);
-}
-Result<Graph> make_erdos_renyi(const Options& options, Sites sites) {
-  return erdos_renyi(ids_of(sites), options.probability, options.seed);
-}
-Result<Graph> make_small_world(const Options& options, Sites sites) {
-  return small_world(ids_of(sites), options.degree, options.probability, options.seed);
-}
-Result<Graph> make_listed(const Options& options, Sites sites) {
-  std::map<std::string_view, int> vertex;
-  for (int k = 0; k < count(sites); ++k) vertex.emplace(sites[k].name, k);
-  Edges edges;
-  for (const auto& [a, b] : options.edges) {
-    const auto first = vertex.find(a), second = vertex.find(b);
-    if (first != vertex.end() && second != vertex.end())
-      edges.emplace_back(first->second, second->second);
-  }
-  return undirected(count(sites), edges);
-}
-
-// The neighbours of one vertex.
-template <auto rule, auto reverse = rule>
-Result<Neighbors> near_by(const Options&, Sites sites, int vertex) {
-  return Neighbors{rule(count(sites), vertex), reverse(count(sites), vertex)};
-}
-
-Neighbors both_ways(std::vector<int> near) {
-  return {near, std::move(near)};
-}
-
-Result<Neighbors> near_random(const Options& options, Sites sites, int vertex) {
-  return both_ways(near_in_hashed_rings(ids_of(sites), vertex, ring_degree(options), options.seed));
-}
-Result<Neighbors> near_erdos_renyi(const Options& options, Sites sites, int vertex) {
-  return both_ways(near_in_erdos_renyi(ids_of(sites), vertex, options.probability, options.seed));
-}
-// From the listed edges that name the vertex.
-Result<Neighbors> near_listed(const Options& options, Sites sites, int vertex) {
-  const std::string& name = sites[vertex].name;
-  std::set<std::string_view> named;
-  for (const auto& [a, b] : options.edges) {
-    if (a == name) named.insert(b);
-    if (b == name) named.insert(a);
-  }
-  std::vector<int> near;
-  for (int k = 0; k < count(sites); ++k)
-    if (named.contains(sites[k].name)) near.push_back(k);
-  return both_ways(std::move(near));
-}
-// For kinds that need the whole graph.
-template <auto make>
-Result<Neighbors> near_of_all(const Options& options, Sites sites, int vertex) {
-  TRY(const Graph graph, make(options, sites));
-  return Neighbors{graph.out[vertex], graph.in[vertex]};
-}
-
-struct Row {
-  Kind kind;
-  Result<Graph> (*make)(const Options& options, Sites sites);
-  Result<Neighbors> (*near)(const Options& options, Sites sites, int vertex);
-  bool is_directed = false;
-};
-constexpr Row kRows[] = {
-    {Kind::ring, shaped<near_in_ring>, near_by<near_in_ring>},
-    {Kind::path, shaped<near_in_path>, near_by<near_in_path>},
-    {Kind::star, shaped<near_in_star>, near_by<near_in_star>},
-    {Kind::torus, shaped<near_in_torus>, near_by<near_in_torus>},
-    {Kind::grid, shaped<near_in_grid>, near_by<near_in_grid>},
-    {Kind::complete, shaped<near_in_complete>, near_by<near_in_complete>},
-    {Kind::hypercube, shaped<near_in_hypercube>, near_by<near_in_hypercube>},
-    {Kind::exponential, shaped<ahead_in_exponential, directed_by>,
-     near_by<ahead_in_exponential, behind_in_exponential>, true},
-    {Kind::random, make_random, near_random},
-    {Kind::random_regular, make_random_regular, near_of_all<make_random_regular>},
-    {Kind::erdos_renyi, make_erdos_renyi, near_erdos_renyi},
-    {Kind::small_world, make_small_world, near_of_all<make_small_world>},
-    {Kind::file, make_listed, near_listed}};
-
-Result<const Row*> row_of(const Options& options, std::size_t n) {
+// The row of the graph of n nodes.
+Result<const KindRow*> row_for(const Options& options, std::size_t n) {
   if (const std::string_view problem = degree_problem(options); !problem.empty())
     return fail("topology.degree = {}: {}", options.degree, problem);
-  const auto row = std::ranges::find(kRows, resolve(options.kind, n), &Row::kind);
-  if (row == std::end(kRows)) return fail("topology.kind has no graph");
-  return row;
+  return &row_of(resolve(options.kind, n));
 }
 
-std::vector<Vertex> vertices_of(Sites sites) {
+std::vector<Vertex> vertices_of(std::span<const Site> sites) {
   std::vector<Vertex> vertices;
   for (const Site& site : sites) vertices.push_back({site.id, site.is_hidden});
   return vertices;
+}
+
+bool has_own_edges(const SequenceChoice& sequence) {
+  return sequence.moves() && sequence.row->edges;
 }
 
 bool has_edge(const Graph& graph, int from, int to) {
@@ -166,12 +61,15 @@ Kind resolve(Kind kind, std::size_t n) {
 }
 
 bool is_directed(Kind kind) {
-  const auto row = std::ranges::find(kRows, kind, &Row::kind);
-  return row != std::end(kRows) && row->is_directed;
+  return row_of(kind).is_directed;
 }
 
 Result<Graph> build(const Options& options, std::span<const Site> sites) {
-  TRY(const Row* row, row_of(options, sites.size()));
+  if (has_own_edges(options.sequence)) {
+    const Graph graph = options.sequence.row->edges(options, static_cast<int>(sites.size()));
+    return around_hidden(graph, vertices_of(sites), options.seed);
+  }
+  TRY(const KindRow* row, row_for(options, sites.size()));
   TRY(const Graph graph, row->make(options, sites));
   return around_hidden(graph, vertices_of(sites), options.seed);
 }
@@ -186,9 +84,11 @@ Detours detours(const Options& options, std::span<const Site> sites, const Graph
 }
 
 Result<Neighbors> neighbors(const Options& options, std::span<const Site> sites, int vertex) {
-  if (std::ranges::any_of(sites, &Site::is_hidden))
-    return near_of_all<build>(options, sites, vertex);
-  TRY(const Row* row, row_of(options, sites.size()));
+  if (has_own_edges(options.sequence) || std::ranges::any_of(sites, &Site::is_hidden)) {
+    TRY(const Graph graph, build(options, sites));
+    return Neighbors{graph.out[vertex], graph.in[vertex]};
+  }
+  TRY(const KindRow* row, row_for(options, sites.size()));
   TRY(Neighbors near, row->near(options, sites, vertex));
   tidy(near.out, vertex);
   tidy(near.in, vertex);

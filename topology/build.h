@@ -28,7 +28,8 @@ bool is_directed(Kind kind);
 // The graph of the present members; vertex k is the k-th site. Members come and go, so a number
 // that does not fit the kind is no error: the result is the nearest connected graph (see shapes.h
 // and drawn.h), led around hidden sites (see hidden.h). Kind file keeps the listed edges whose two
-// ends are present. The only error is a degree that the kind cannot have. REQUIRES different ids.
+// ends are present. Of a sequence of graphs (sequence.h) the edges of all rounds. The only error is
+// a degree that the kind cannot have. REQUIRES different ids.
 Result<Graph> build(const Options& options, std::span<const Site> sites);
 
 // What hidden sites change in the graph of build(). An undirected edge counts once.
@@ -49,7 +50,8 @@ struct Neighbors {
 
 // The vertex's neighbours in the graph of build(), in O(n); every node calls this whenever a member
 // comes or goes. Only small-world and random-regular build the whole graph, because distant
-// vertices affect the neighbours, and all kinds where a site is hidden. REQUIRES a vertex of the
+// vertices affect the neighbours, and all kinds where a site is hidden, and the sequence base.
+// REQUIRES a vertex of the
 // sites.
 Result<Neighbors> neighbors(const Options& options, std::span<const Site> sites, int vertex);
 

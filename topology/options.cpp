@@ -1,26 +1,26 @@
 #include "topology/options.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "base/bindings.h"
 #include "base/ids.h"
 #include "base/text.h"
+#include "topology/kinds.h"
+#include "topology/sequence.h"
 
 namespace starling::topology {
 namespace {
 
-constexpr std::array<std::string_view, kKinds> kNames = [] {
-  std::array<std::string_view, kKinds> names;
-  std::string_view left = kKindNames;
-  for (std::string_view& name : names) {
-    name = left.substr(0, left.find(", "));
-    left.remove_prefix(std::min(name.size() + 2, left.size()));
-  }
-  return names;
-}();
-static_assert(kNames.back() == "file" && kKindNames.ends_with(", file"));
+// In the order of Kind.
+const std::vector<std::string_view>& names() {
+  static const auto kNames = [] {
+    std::vector<std::string_view> names;
+    for (const KindRow& row : kinds()) names.push_back(row.name);
+    return names;
+  }();
+  return kNames;
+}
 
 // The file's edges; its path may differ by node.
 std::string print_edges(const Options& options) {
@@ -34,15 +34,35 @@ std::string print_edges(const Options& options) {
   return fmt::format("{} edges (#{:08x})", edges.size(), stable_hash(text) >> 32);
 }
 
+// One for each row.
+std::vector<std::string> sequence_names() {
+  std::vector<std::string> names;
+  for (const SequenceRow& row : sequences())
+    names.push_back(row.most == 0 ? std::string(row.name)
+                                  : fmt::format("{}:{}", row.name, row.least));
+  return names;
+}
+
+struct SequenceForm {
+  void read(Reader& reader, std::string_view name, SequenceChoice& value) const {
+    if (const auto sequence = parse_sequence(reader.text(name)))
+      value = *sequence;
+    else
+      reader.mistake(name, sequence.error().text);
+  }
+  std::string print(const SequenceChoice& value) const { return to_string(value); }
+  std::vector<std::string> choices() const { return sequence_names(); }
+};
+
 const Bindings<Options>& bindings() {
   constexpr auto agreed = Scope::agreed;
   static const auto kBindings = [] {
     Bindings<Options> all;
-    all.bind("topology.kind", &Options::kind, OneOf{kNames}, agreed,
+    all.bind("topology.kind", &Options::kind, OneOf{names()}, agreed,
              fmt::format("who exchanges with whom: {}. auto is complete up to 4 nodes, ring up to "
                          "8, random of degree 4 above. Denser graphs agree in fewer rounds and "
                          "send more bytes a round; `starling plan` shows both.",
-                         kKindNames))
+                         fmt::join(names(), ", ")))
         .bind("topology.degree", &Options::degree, Whole{2, kDegreeLimit}, agreed,
               "neighbours of a node (random, random-regular, small-world); even for random and "
               "small-world. Bytes a round grow in proportion; a smaller degree mixes more slowly.")
@@ -58,7 +78,12 @@ const Bindings<Options>& bindings() {
         .bind("topology.seed", &Options::seed, Whole{0, std::numeric_limits<std::int64_t>::max()},
               agreed,
               "draws the random kinds. Every node of a cluster must have the same, or they "
-              "disagree about the edges; no value is better than another.");
+              "disagree about the edges; no value is better than another.")
+        .bind("topology.sequence", &Options::sequence, SequenceForm{}, agreed,
+              help_of("which of the edges a round uses. Fewer edges a round send fewer bytes, and "
+                      "mix more for each byte; `starling plan` shows both",
+                      sequences()) +
+                  ".");
     return all;
   }();
   return kBindings;
@@ -67,7 +92,26 @@ const Bindings<Options>& bindings() {
 }  // namespace
 
 std::string_view to_string(Kind kind) {
-  return kNames[static_cast<std::size_t>(kind)];
+  return row_of(kind).name;
+}
+
+std::string to_string(const SequenceChoice& sequence) {
+  if (!sequence.moves()) return std::string(sequences().front().name);
+  if (sequence.size == 0) return std::string(sequence.row->name);
+  return fmt::format("{}:{}", sequence.row->name, sequence.size);
+}
+
+Result<SequenceChoice> parse_sequence(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  const auto row = std::ranges::find(sequences(), name, &SequenceRow::name);
+  if (row == sequences().end() || (row->most == 0 && name != text))
+    return fail("expected one of {}", fmt::join(sequence_names(), ", "));
+  if (!row->make) return SequenceChoice{};
+  if (row->most == 0) return SequenceChoice{.row = &*row};
+  const auto size = parse_integer(text.substr(std::min(name.size() + 1, text.size())));
+  if (!size || *size < row->least || *size > row->most)
+    return fail("expected {0}:{1} to {0}:{2}", row->name, row->least, row->most);
+  return SequenceChoice{.row = &*row, .size = static_cast<int>(*size)};
 }
 
 void describe(Schema& schema) {
@@ -87,18 +131,22 @@ Options read_options(Reader& reader) {
     reader.mistake("topology.file", "expected the path of an edge list, as topology.kind is file");
   else if (const std::string_view problem = degree_problem(options); !problem.empty())
     reader.mistake("topology.degree", problem);
+  if (const std::string problem = sequence_problem(options); !problem.empty())
+    reader.mistake("topology.sequence", problem);
   return options;
 }
 
 std::string_view degree_problem(const Options& options) {
-  if (options.kind == Kind::random && (options.degree < 2 || options.degree % 2 != 0))
-    return "topology.kind random is made of rings; expected an even number from 2";
-  if (options.kind == Kind::small_world && (options.degree < 4 || options.degree % 2 != 0))
-    return "topology.kind small-world keeps a ring and rewires the rest; expected an even number "
-           "from 4";
-  if (options.kind == Kind::random_regular && options.degree < 2)
-    return "a graph of degree 1 is not connected; expected a number from 2";
-  return {};
+  const DegreeRule& rule = row_of(options.kind).degree;
+  const bool is_odd = rule.is_even && options.degree % 2 != 0;
+  return rule.least > 0 && (options.degree < rule.least || is_odd) ? rule.problem : "";
+}
+
+std::string sequence_problem(const Options& options) {
+  const SequenceRow* row = options.sequence.row;
+  if (!row || row->allows(options.kind)) return {};
+  return fmt::format("takes its rounds from other graphs than {}; use topology.kind {}",
+                     to_string(options.kind), row->kinds);
 }
 
 namespace {

@@ -1,7 +1,4 @@
-// The settings of the cluster's graph: the keys topology.*. To add a topology: its value of Kind
-// and its name here, its rule in topology/shapes.cpp or drawn.cpp, its row in build.cpp,
-// validate.cpp if it does not fit every number of nodes, topology/options.cpp if its degree or its
-// probability counts.
+// The settings of the cluster's graph: the keys topology.*.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +12,7 @@
 
 namespace starling::topology {
 
+// Each has a row in kinds.h.
 enum class Kind {
   automatic,
   ring,
@@ -32,16 +30,21 @@ enum class Kind {
   file
 };
 
-inline constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::file) + 1;
-// As users write them, in the order of Kind.
-inline constexpr std::string_view kKindNames =
-    "auto, ring, path, star, torus, grid, complete, hypercube, exponential, random, "
-    "random-regular, erdos-renyi, small-world, file";
-
 inline constexpr int kDegreeLimit = 1024;
 inline constexpr std::size_t kEdgesLimit = 1'000'000;
 
 using NamedEdges = std::vector<std::pair<std::string, std::string>>;
+
+struct SequenceRow;
+
+// topology.sequence.
+struct SequenceChoice {
+  const SequenceRow* row = nullptr;  // null: still
+  int size = 0;                      // the number after the name; 0: the row has none
+
+  // Whether graphs change from round to round.
+  bool moves() const { return row != nullptr; }
+};
 
 struct Options {
   Kind kind = Kind::automatic;
@@ -50,10 +53,14 @@ struct Options {
   std::string file = {};     // path of the edge list of kind file
   std::uint64_t seed = 1;
   NamedEdges edges = {};  // of the file; the caller of read_options() fills it
+  SequenceChoice sequence = {};
 };
 
 // As a user writes it: ring, random-regular, auto.
 std::string_view to_string(Kind kind);
+std::string to_string(const SequenceChoice& sequence);
+// "matching", "base:3". The error says what is expected.
+Result<SequenceChoice> parse_sequence(std::string_view text);
 
 void describe(Schema& schema);
 // The agreed keys and their values; of the file, its edges.
@@ -63,6 +70,9 @@ Options read_options(Reader& reader);
 
 // Why the degree is invalid for any number of nodes; empty if it is not.
 std::string_view degree_problem(const Options& options);
+
+// Why the sequence of graphs does not go with the kind; empty if it does.
+std::string sequence_problem(const Options& options);
 
 // One edge a line, two names separated by blanks; a number k is short for node-k, and `#` starts a
 // comment. The path is for errors.

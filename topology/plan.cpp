@@ -25,7 +25,7 @@ std::string quoted(std::string_view name) {
 
 }  // namespace
 
-Plan plan(const Graph& graph, std::string kind) {
+Plan plan(const Graph& graph, std::string kind, const Sequence* sequence) {
   Plan plan{.kind = std::move(kind),
             .n = graph.size(),
             .edges = graph.edge_count(),
@@ -33,10 +33,11 @@ Plan plan(const Graph& graph, std::string kind) {
             .directed = graph.is_directed(),
             .connected = graph.is_connected(),
             .diameter = graph.diameter(),
-            .lambda2 = second_modulus(graph)};
+            .lambda2 = sequence ? sequence->modulus(1) : second_modulus(graph)};
   if (const auto mode = connectivity(graph)) plan.connectivity = mode->value;
   plan.spectral_gap = 1 - plan.lambda2;
-  plan.rounds_to_consensus = rounds_to_consensus(graph, plan.lambda2);
+  plan.rounds_to_consensus =
+      sequence ? rounds_to_consensus(*sequence, plan.n) : rounds_to_consensus(graph, plan.lambda2);
   return plan;
 }
 

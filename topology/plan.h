@@ -8,6 +8,7 @@
 
 #include "topology/build.h"
 #include "topology/graph.h"
+#include "topology/sequence.h"
 
 namespace starling::topology {
 
@@ -20,13 +21,14 @@ struct Plan {
   bool connected = false;
   std::optional<int> diameter = {};         // hops; only when connected
   std::optional<double> connectivity = {};  // see connectivity.h
-  double lambda2 = 0;                       // second eigenvalue modulus of W
+  double lambda2 = 0;                       // second eigenvalue modulus of W, or Sequence::modulus
   double spectral_gap = 0;                  // 1 - lambda2; larger mixes faster
   std::optional<std::uint64_t> rounds_to_consensus =
       {};  // to cut the error by 1e-6, when connected
 };
 
-Plan plan(const Graph& graph, std::string kind);
+// `sequence`: of the graph; null: still.
+Plan plan(const Graph& graph, std::string kind, const Sequence* sequence = nullptr);
 
 // The graph in the DOT language, every site a vertex with its name, dashed if it is hidden.
 // REQUIRES one site a vertex.

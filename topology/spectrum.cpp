@@ -6,6 +6,7 @@
 
 #include "base/prng.h"
 #include "topology/matching.h"
+#include "topology/sequence.h"
 #include "topology/weights.h"
 
 namespace starling::topology {
@@ -181,6 +182,21 @@ std::optional<std::uint64_t> rounds_to_consensus(const Graph& graph, double seco
   if (second_modulus >= 1) return std::nullopt;
   const double rest = std::log(goal / error.norm()) / std::log(second_modulus);
   return round + static_cast<std::uint64_t>(std::ceil(rest));
+}
+
+std::optional<std::uint64_t> rounds_to_consensus(const Sequence& sequence, int n) {
+  VectorXd error = centred_start(n);
+  const double goal = kConsensusReduction * error.norm();
+  for (std::uint64_t t = 0; t <= kSequenceRoundsLimit; ++t) {
+    if (error.norm() <= goal) return t;
+    const VectorXd before = error;
+    const auto round = sequence.round(t);
+    for (int i = 0; i < n; ++i)
+      for (const Turn& turn : round[static_cast<std::size_t>(i)])
+        if (turn.in) error[i] += turn.weight * (before[turn.vertex] - before[i]);
+    error.array() -= error.mean();
+  }
+  return std::nullopt;
 }
 
 }  // namespace starling::topology

@@ -10,6 +10,8 @@
 
 namespace starling::topology {
 
+class Sequence;
+
 // From 0 (one round agrees) to 1 (never, as when not connected). Exact to rounding up to
 // kDenseNodesLimit vertices; above, an estimate from below by kStepsLimit products with W.
 inline constexpr int kDenseNodesLimit = 512;
@@ -32,5 +34,8 @@ inline constexpr double kConsensusReduction = 1e-6;
 // ln(lambda) ignores the start: 265.3 instead of 225 on the ring of 16. Computed exactly up to 10^8
 // multiplications, then extrapolated with the rate lambda. Nothing when not connected.
 std::optional<std::uint64_t> rounds_to_consensus(const Graph& graph, double second_modulus);
+// The same of a sequence of graphs; nothing if kSequenceRoundsLimit do not reach it.
+inline constexpr std::uint64_t kSequenceRoundsLimit = 100'000;
+std::optional<std::uint64_t> rounds_to_consensus(const Sequence& sequence, int n);
 
 }  // namespace starling::topology

@@ -1,34 +1,28 @@
-#include <bit>
 #include <map>
 #include <string_view>
 
 #include "base/limits.h"
 #include "topology/build.h"
+#include "topology/kinds.h"
 
 namespace starling::topology {
 namespace {
 
-// For a torus and a grid; with fewer the shape is another, simpler kind.
-constexpr std::size_t kLeastNodes = 4;
-
 // On average, for the kinds whose edges grow as n^2.
 double expected_edges(const Options& options, std::size_t n) {
-  const double pairs = 0.5 * static_cast<double>(n) * static_cast<double>(n - 1);
-  if (options.kind == Kind::complete) return pairs;
-  if (options.kind == Kind::erdos_renyi) return options.probability * pairs;
-  return 0;
+  const auto density = row_of(options.kind).density;
+  return density ? density(options) * 0.5 * static_cast<double>(n) * static_cast<double>(n - 1) : 0;
 }
 
 Result<void> validate_size(const Options& options, std::size_t n) {
-  const std::string_view kind = to_string(options.kind);
-  if ((options.kind == Kind::torus || options.kind == Kind::grid) && n < kLeastNodes)
-    return fail("topology.kind = \"{}\": needs at least {} nodes; n = {}", kind, kLeastNodes, n);
+  const KindRow& kind = row_of(options.kind);
   if (n > kMembersLimit)
-    return fail("topology.kind = \"{}\": allows at most {} nodes; n = {}", kind, kMembersLimit, n);
-  if (options.kind == Kind::hypercube && !std::has_single_bit(n))
-    return fail("topology.kind = \"{}\": needs a power of two as number of nodes; n = {}", kind, n);
+    return fail("topology.kind = \"{}\": allows at most {} nodes; n = {}", kind.name, kMembersLimit,
+                n);
+  if (const std::string problem = kind.size_problem ? kind.size_problem(n) : ""; !problem.empty())
+    return fail("topology.kind = \"{}\": {}; n = {}", kind.name, problem, n);
   if (expected_edges(options, n) > static_cast<double>(kEdgesLimit))
-    return fail("topology.kind = \"{}\": has {:.0f} edges, allows at most {}; n = {}", kind,
+    return fail("topology.kind = \"{}\": has {:.0f} edges, allows at most {}; n = {}", kind.name,
                 expected_edges(options, n), kEdgesLimit, n);
   return {};
 }
@@ -36,13 +30,12 @@ Result<void> validate_size(const Options& options, std::size_t n) {
 Result<void> validate_degree(const Options& options, std::size_t n) {
   if (const std::string_view problem = degree_problem(options); !problem.empty())
     return fail("topology.degree = {}: {}", options.degree, problem);
-  const bool regular = options.kind == Kind::random_regular;
-  if (!regular && options.kind != Kind::small_world) return {};
+  const KindRow& kind = row_of(options.kind);
   const auto degree = static_cast<std::size_t>(options.degree);
-  if (degree >= n)
+  if (kind.degree.is_below_nodes && degree >= n)
     return fail("topology.degree = {}: topology.kind {} needs more nodes than that; n = {}", degree,
-                to_string(options.kind), n);
-  if (regular && n % 2 != 0 && degree % 2 != 0)
+                kind.name, n);
+  if (kind.degree.is_everywhere && n % 2 != 0 && degree % 2 != 0)
     return fail("topology.degree = {}: an odd degree needs an even number of nodes; n = {}", degree,
                 n);
   return {};

@@ -204,11 +204,7 @@ Result<void> name_addresses(const Daemon& daemon, Config& config) {
 }
 
 SpectrumCache::Rounds rounds_of(const gossip::Options& node) {
-  using Partners = SpectrumCache::Partners;
-  return {.partners = node.schedule->is_pairwise  ? Partners::one_free
-                      : node.schedule->is_matched ? Partners::one_drawn
-                                                  : Partners::all,
-          .share = node.needs.mixing_share};
+  return {.are_free = node.schedule->is_pairwise, .share = node.needs.mixing_share};
 }
 
 Outcome<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,

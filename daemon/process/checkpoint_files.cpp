@@ -131,7 +131,7 @@ Generation files_of(const gossip::Checkpoint& checkpoint) {
                    {"samples", std::to_string(checkpoint.samples)},
                    {"trained-s", text_of(checkpoint.trained_s)},
                    {"path", text_of(checkpoint.exchange.path)},
-                   {"partner-path", text_of(checkpoint.exchange.partner_path)},
+                   {"partner-path", text_of(checkpoint.exchange.sent_path)},
                    {"edges", text_of(checkpoint.exchange.edges)},
                    {"model", state.schema},
                    {"kind", state.kind}};
@@ -158,7 +158,7 @@ Result<gossip::Checkpoint> checkpoint_from(const Generation& content) {
   TRY(checkpoint.samples, count_of(content, "samples", UINT64_MAX));
   TRY(checkpoint.trained_s, number_of(content, "trained-s"));
   TRY(checkpoint.exchange.path, number_of(content, "path"));
-  TRY(checkpoint.exchange.partner_path, number_of(content, "partner-path"));
+  TRY(checkpoint.exchange.sent_path, number_of(content, "partner-path"));
   TRY(checkpoint.exchange.edges, edges_of(content));
   auto state = std::make_shared<optim::SavedState>();
   state->schema = about(content, "model");

@@ -384,7 +384,10 @@ class Api {
   }
   std::optional<double> mixing_rate() {
     if (!second_modulus()) return std::nullopt;
-    return spectrum_.mixing_rate(graph());
+    const gossip::TopologyStatus& topology = snapshot_->status.topology;
+    const auto graph = this->graph();
+    const auto sequence = topology::sequence_of(*topology.options, *topology.sites, *graph);
+    return spectrum_.mixing_rate(graph, sequence.get());
   }
 
   Board* board_;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "topology/graph.h"
+#include "topology/sequence.h"
 
 namespace starling::daemon {
 
@@ -16,26 +17,26 @@ class SpectrumCache {
   // Above this a status would take too long to answer: about a second when directed.
   static constexpr int kVerticesLimit = 512;
 
-  // The neighbours that a round averages with.
-  enum class Partners { all, one_drawn, one_free };
   struct Rounds {
-    Partners partners = Partners::all;
-    double share = 1;  // optim::Needs::mixing_share
+    bool are_free = false;  // a node averages with whom it likes
+    double share = 1;       // optim::Needs::mixing_share
   };
   SpectrumCache() = default;
   explicit SpectrumCache(const Rounds& rounds) : rounds_(rounds) {}
 
   // Nothing without a graph and above the limit.
   std::optional<double> second_modulus(const std::shared_ptr<const topology::Graph>& graph);
-  // The same, and nothing if nodes choose their partners freely or take no averages.
-  std::optional<double> mixing_rate(const std::shared_ptr<const topology::Graph>& graph);
+  // The same of its sequence, null: still; nothing if rounds are free or take no averages.
+  std::optional<double> mixing_rate(const std::shared_ptr<const topology::Graph>& graph,
+                                    const topology::Sequence* sequence = nullptr);
 
  private:
   bool knows(const std::shared_ptr<const topology::Graph>& graph);
 
   Rounds rounds_;
   std::shared_ptr<const topology::Graph> graph_;  // kept, so that its address stays its own
-  double modulus_ = 0, rate_ = 0;
+  double modulus_ = 0;
+  std::optional<double> rate_;  // nothing: not computed yet
 };
 
 }  // namespace starling::daemon

@@ -58,7 +58,7 @@ const AlgorithmRow* choose_exact(const gossip::Options& node, const models::Lear
 // Whether plain averaging has the same result as one node with all data: the mean of the steps is
 // the step of the mean only if averaging follows each step and steps are linear in the gradient.
 bool moves_as_one(const gossip::Options& node, const models::LearnerOptions& learner) {
-  return node.topology.kind == topology::Kind::complete && !node.schedule->is_matched &&
+  return node.topology.kind == topology::Kind::complete && !node.topology.sequence.moves() &&
          learner.optim.local_steps.fixed == 1 && is_linear(optimizer_of(learner));
 }
 

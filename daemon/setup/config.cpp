@@ -344,13 +344,14 @@ std::vector<std::string> doubts(const Config& config, const Schema& schema) {
         "listen.advertise = \"none\": nobody can dial this node, and without cluster.join it dials "
         "nobody");
   const optim::Options& optim = config.learner.optim;
-  if (optim.codec.coding.parts > 1 && config.node.schedule->is_matched &&
+  if (optim.codec.coding.parts > 1 && config.node.topology.sequence.moves() &&
       optim.algorithm == optim::algorithm_named("gt"))
     texts.push_back(fmt::format(
-        "optim.algorithm = gt with exchange.parts = {} in schedule matching diverges unless the "
-        "learning rate is small, about the spectral gap of the graph (starling plan tells it); ed "
+        "optim.algorithm = gt with exchange.parts = {} diverges with topology.sequence = {} unless "
+        "the learning rate is small, about the spectral gap of the graph (starling plan tells it); "
+        "ed "
         "and admm allow larger ones",
-        optim.codec.coding.parts));
+        optim.codec.coding.parts, topology::to_string(config.node.topology.sequence)));
   return texts;
 }
 

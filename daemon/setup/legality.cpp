@@ -59,6 +59,22 @@ void check_schedule(const gossip::Options& node, const AlgorithmRow& algorithm, 
                                node.schedule->name));
 }
 
+// The turns of a round are known where all nodes are in the same round.
+void check_sequence(const gossip::Options& node, Reader& reader) {
+  if (!node.topology.sequence.moves()) return;
+  const std::string sequence = to_string(node.topology.sequence);
+  if (!node.schedule->waits_for_all)
+    reader.mistake("topology.sequence",
+                   fmt::format("{} changes the neighbours from round to round, and schedule {} has "
+                               "no rounds of neighbours; use still, or schedule rounds",
+                               sequence, node.schedule->name));
+  if (node.quorum < 1)
+    reader.mistake("exchange.quorum",
+                   fmt::format("{} of few neighbours a round leaves nobody to wait for; use 1, or "
+                               "topology.sequence still",
+                               sequence));
+}
+
 // Slices are summed over all nodes, each as it is.
 void check_slices(const gossip::Options& node, const optim::Options& training, Reader& reader) {
   if (!node.schedule->is_in_slices) return;
@@ -163,12 +179,16 @@ void check_pace(const gossip::Options& node, const optim::Options& training, Rea
 
 void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
   if (reader.is_default("exchange.missing") || node.missing == gossip::Missing::late) return;
-  if (node.schedule->is_matched || node.schedule->is_in_slices)
-    return reader.mistake(
-        "exchange.missing",
-        fmt::format("what {} sent in an earlier round stands for nobody in "
-                    "schedule {}; use late",
-                    node.schedule->is_matched ? "a partner" : "a neighbour", node.schedule->name));
+  if (node.topology.sequence.moves())
+    return reader.mistake("exchange.missing",
+                          fmt::format("what a neighbour sent in an earlier round stands for nobody "
+                                      "with topology.sequence = {}; use late",
+                                      to_string(node.topology.sequence)));
+  if (node.schedule->is_in_slices)
+    return reader.mistake("exchange.missing",
+                          fmt::format("what a neighbour sent in an earlier round stands for nobody "
+                                      "in schedule {}; use late",
+                                      node.schedule->name));
   if (algorithm.needs.pairing == Pairing::exactly_once)
     reader.mistake("exchange.missing",
                    fmt::format("{} is exact only where both ends of an edge average the same "
@@ -257,21 +277,26 @@ void check_aggregation(const gossip::Options& node, const optim::Options& traini
   if (training.codec.coding.parts > 1)
     return refuse("exchange.parts", "compares one part of a vector with another",
                   "mean, or exchange.parts = 1");
-  if (training.outer != optim::OuterKind::none && node.schedule->is_matched)
+  const bool moves = node.topology.sequence.moves();
+  if (training.outer != optim::OuterKind::none && moves)
     return refuse("optim.outer",
-                  "goes on in the direction in which one partner pulled, farther than the others "
+                  "goes on in the direction in which one neighbour pulled, farther than the others "
                   "of later rounds pull back",
-                  "mean, or schedule rounds");
+                  "mean, or topology.sequence still");
+  if (moves && topology::is_directed(node.topology.kind))
+    return refuse(to_string(node.topology.sequence),
+                  "shortens one way alone where edges lead one way, so that models stay apart",
+                  "mean, or topology.kind hypercube");
   if (!rule.is_trimmed) return;
   if (algorithm.is_exact)
     return refuse(algorithm.name,
                   "is exact only where both ends of an edge count the same difference",
                   "clip, or algorithm dpsgd");
-  if (node.schedule->is_pairwise || node.schedule->is_matched)
-    return refuse(node.schedule->name,
+  if (node.schedule->is_pairwise || moves)
+    return refuse(moves ? to_string(node.topology.sequence) : std::string(node.schedule->name),
                   "averages with one neighbour at a time, of which nothing "
                   "would be left",
-                  "clip, or schedule rounds");
+                  "clip, or schedule rounds with topology.sequence still");
   if (training.codec.remembers())
     refuse(to_string(training.codec), "is decoded step by step, and trim needs whole vectors",
            "clip, or codec bf16");
@@ -346,11 +371,11 @@ void check_refit(const gossip::Options& node, const models::LearnerOptions& lear
     refuse("trains on rows by which the model was judged without noise", "optim.noise 0");
 }
 
-// In a matching an edge is used in few rounds, so that its vectors change much in between.
+// In a sequence an edge is used in few rounds, so that its vectors change much in between.
 std::vector<optim::EncodingChoice> encodings_of(const gossip::Options& node,
                                                 const optim::Options& training) {
   std::vector<optim::EncodingChoice> encodings = optim::encodings_of(training);
-  if (node.schedule->is_matched)
+  if (node.topology.sequence.moves())
     std::erase_if(encodings, [](const auto& one) { return one.needs_every_round; });
   return encodings;
 }
@@ -366,6 +391,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   const AlgorithmRow& algorithm = *training.algorithm;
   check_optimizer(training, reader);
   check_schedule(node, algorithm, reader);
+  check_sequence(node, reader);
   check_slices(node, training, reader);
   check_masks(node, training, reader);
   check_outer(node, training, reader);
@@ -375,11 +401,6 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   check_codec(node, training, reader);
   check_overlap(node, training, reader);
   check_aggregation(node, training, reader);
-  if (node.schedule->is_matched && topology::is_directed(node.topology.kind))
-    return reader.mistake("topology.kind",
-                          fmt::format("its edges lead one way, and partners exchange both ways in "
-                                      "schedule {}; use hypercube or random, or schedule rounds",
-                                      node.schedule->name));
   const optim::Needs& needs = algorithm.needs;
   if (needs.fanout == Fanout::same && needs.pairing == Pairing::newest && !needs.is_pairwise)
     return;

@@ -33,8 +33,11 @@ struct EdgeView {
   std::uint64_t round = 0;       // the newest round in the peer's messages; 0: none
   bool has_news = false;         // a vector of the peer waits to be averaged
   PairState pairs = {};
-  bool is_late = false;     // rounds go on without the peer until it sends
-  bool is_partner = false;  // the peer is this node's partner in the round's matching
+  bool is_late = false;  // rounds go on without the peer until it sends
+  // Whether the round uses the edge, and the weight of its pair where the graph changes from round
+  // to round.
+  bool in_round = true;
+  double weight = 0;
   bool rests = false;  // the peer has finished or is paused, or no process listens at its address
   // When the peer's last new round, or more of its first vector, arrived; and when the last offer
   // was sent to it.
@@ -52,6 +55,11 @@ using EdgeViews = std::span<const EdgeView>;
 struct SpanSince {
   double steps = 0, before = 0;
 };
+struct Spans {
+  SpanSince edge;    // of the last vector over that edge
+  SpanSince any;     // of the last vector to any peer
+  double round = 0;  // the sum of the learning rates of the last local steps
+};
 
 class PairRules {
  public:
@@ -68,9 +76,8 @@ class PairRules {
   virtual bool waits_for_round(const EdgeView& edge) const = 0;
   // Whether the peer's next vector answers one of this node, so that no offer follows it.
   virtual bool is_answered_by(const PairState&) const { return false; }
-  // The span that this end sends with a vector. `edge`: of the last vector over that edge; `any`:
-  // of the last vector to any peer.
-  virtual double span(const SpanSince& edge, const SpanSince& any) const = 0;
+  // The span that this end sends with a vector.
+  virtual double span(const Spans& spans) const = 0;
 
  protected:
   // The part of the previous span that a span is at least. Smaller: a long wait is forgotten

@@ -40,8 +40,7 @@ Exchange::Exchange(const Options& options, const KeptExchange& before)
       scheduler_(options.schedule->make(options)),
       rounds_(scheduler_->rules().rounds_in_step, options.timing.patience_least,
               options.needs.liars),
-      offering_{
-          .path = before.path, .path_before = before.path, .partner_path = before.partner_path},
+      offering_{.path = before.path, .path_before = before.path, .sent_path = before.sent_path},
       neighbors_(options.timing),
       sessions_({.is_kept = options.needs.in_order, .a_round = scheduler_->rules().vectors}),
       mixing_(node_id(options.name), options.needs.mixing_share) {}
@@ -73,7 +72,7 @@ Wait Exchange::wait(const Links& links) const {
 void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& out) {
   const Scheduler::Rules& rules = scheduler_->rules();
   const Duration unmeasured = unmeasured_patience(waits_.rounds(), rounds_.has_joined());
-  neighbors_.begin_round(now, rounds_.round(), links.partner(rounds_.round()), unmeasured);
+  neighbors_.begin_round(now, rounds_.round(), links.turns(rounds_.round()), unmeasured);
   const std::vector<EdgeView> edges = neighbors_.views(links, sessions_);
   if (rules.joins_furthest) {
     const std::uint64_t round = std::max(rounds_.round(), rounds_.follow(now, edges));
@@ -84,8 +83,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   const auto is_incoming = [](const auto& item) { return item.second.wanted.in; };
   const auto degree = std::ranges::count_if(links.all(), is_incoming);
   if (!options_.needs.overlaps) offering_.stepped(done.stats.path);
-  offering_.begin(round, done, scheduler_->share(static_cast<std::size_t>(degree)),
-                  mixing_.begin(round));
+  offering_.begin(round, done, static_cast<std::size_t>(degree), mixing_.begin(round));
   waits_.begin(now);
   means_.plan(now + options_.timing.period);
   means_.begin_round(round);
@@ -137,8 +135,9 @@ void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shor
     return scheduler_->offers_over(edge, round);
   };
   const NodeId self = node_id(options_.name);
+  const RoundTurns turns = links.turns(round);
   for (EdgeView& edge : neighbors_.views(links, sessions_)) {
-    edge.is_partner = links.partner(round) == edge.peer;
+    take_turn(edge, turns);
     const Link& link = *links.active(edge.peer);
     const auto number = gets_it(edge) ? sessions_.next_number(link) : std::nullopt;
     if (!number) continue;
@@ -239,20 +238,24 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
     const Link* link;
     Neighbor* neighbor;
     HeardVector* vector;
+    EdgeView view;
   };
   const std::uint64_t round = offering_.vector.round;
   const auto rules = NewestStream::rules_of(options_, scheduler_->rules().by_round);
   std::vector<Item> items;
   for (const auto& [peer, link] : links.all()) {
     Neighbor* neighbor = neighbors_.find(peer);
-    if (!link.active || !link.wanted.in || link.is_paired || !neighbor) continue;
+    if (!link.active || link.is_paired || !neighbor) continue;
+    const EdgeView view = neighbors_.view(link, sessions_);
+    if (!view.in || !view.in_round) continue;
     HeardVector* vector = neighbor->newest.vector_for(round, rules);
-    if (vector && !vector->payload.empty()) items.push_back({&link, neighbor, vector});
+    if (vector && !vector->payload.empty()) items.push_back({&link, neighbor, vector, view});
   }
   // Edges that opened since the offer make more terms than the offer counted: the shares must still
   // add up to less than one.
-  const double share = std::min(offering_.vector.share, scheduler_->share(items.size()));
-  for (const auto& [link, neighbor, vector] : items) {
+  const std::size_t degree = std::max(offering_.degree, items.size());
+  for (const auto& [link, neighbor, vector, view] : items) {
+    const double share = scheduler_->share(view, degree);
     neighbor->status.weight = std::min(share, vector->share);
     neighbor->refusals.take();
     vector->is_taken = true;
@@ -282,7 +285,8 @@ std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
 void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   const NodeId peer = link.wanted.peer;
   Neighbor& neighbor = neighbors_.meet(peer, offering_.path_before);
-  EdgeVector vector = offering_.vector_for(link, neighbor, *scheduler_);
+  EdgeVector vector =
+      offering_.vector_for(link, neighbor, neighbors_.view(link, sessions_), *scheduler_);
   Payload payload = vector.payload;
   Round message;
   message.epoch = link.epoch;
@@ -385,7 +389,7 @@ void Exchange::note(Time now, const optim::Done& done) {
 
 // For unpaired vectors the ends need to agree on the round only.
 KeptExchange Exchange::memory(const Links& links) const {
-  KeptExchange memory{.path = offering_.path, .partner_path = offering_.partner_path};
+  KeptExchange memory{.path = offering_.path, .sent_path = offering_.sent_path};
   const NodeId self = node_id(options_.name);
   for (const auto& [peer, link] : links.all())
     if (link.active)

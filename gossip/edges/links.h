@@ -12,7 +12,7 @@
 
 #include "base/time.h"
 #include "gossip/checkpoint.h"
-#include "gossip/edges/partners.h"
+#include "gossip/edges/turns.h"
 #include "gossip/members/roster.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
@@ -77,12 +77,10 @@ class Links {
   void forget(Time now, bool all);
   // Opens and closes edges so that exactly the wanted ones remain.
   void want(Time now, const std::vector<WantedEdge>& edges, const Roster& members, Outbox& out);
-  // Sets the partners; null if the schedule exchanges with all neighbours.
-  void match(std::shared_ptr<const Partners> partners) { partners_ = std::move(partners); }
-  // The one peer to exchange with in that round, counted from 1, if there is one.
-  std::optional<NodeId> partner(std::uint64_t round) const {
-    return partners_ ? partners_->in(round) : std::nullopt;
-  }
+  // Sets the turns of each round; null if every round uses all edges.
+  void take(std::shared_ptr<const Turns> turns) { turns_ = std::move(turns); }
+  // The turns of that round, counted from 1.
+  RoundTurns turns(std::uint64_t round) const { return turns_ ? turns_->in(round) : std::nullopt; }
   // Sets the nodes of the topology, in its order; null: none yet.
   void place(const std::shared_ptr<const std::vector<topology::Site>>& sites);
   // The places of this node and of a peer among the nodes that sum slices in that round. These are
@@ -130,7 +128,7 @@ class Links {
   std::uint64_t version_ = 1;
   std::map<NodeId, KeptEdge> memory_;  // by peer, for edges not wanted yet
   std::map<NodeId, Link> links_;
-  std::shared_ptr<const Partners> partners_;
+  std::shared_ptr<const Turns> turns_;
   std::size_t nodes_ = 0;     // number of nodes in the topology
   std::vector<NodeId> hubs_;  // the nodes of the topology that can be dialled
 };

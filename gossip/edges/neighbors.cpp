@@ -111,10 +111,9 @@ std::optional<Phase> Neighbors::resting(NodeId peer) const {
   return takes_part ? std::nullopt : std::optional(phase);
 }
 
-void Neighbors::begin_round(Time now, std::uint64_t round, std::optional<NodeId> partner,
-                            Duration unmeasured) {
+void Neighbors::begin_round(Time now, std::uint64_t round, RoundTurns turns, Duration unmeasured) {
   round_ = round;
-  partner_ = partner;
+  turns_ = std::move(turns);
   unmeasured_ = unmeasured;
   next_doubt_ = now + timing_.doubt_least;
   for (auto& [peer, neighbor] : all_) neighbor.is_doubted = false, neighbor.offered_edge = 0;
@@ -139,11 +138,11 @@ EdgeView Neighbors::view(const Link& link, const Sessions& sessions) const {
                 .round = heard_round,
                 .has_news = neighbor.newest.has_news(),
                 .is_late = neighbor.late || resting(peer).has_value(),
-                .is_partner = partner_ == peer,
                 .rests = neighbor.rests || resting(peer).has_value(),
                 .heard = std::max(neighbor.heard, neighbor.progress),
                 .offered = neighbor.offered,
                 .patience = patience(neighbor)};
+  take_turn(view, turns_);
   if (!link.is_paired) return view;
   view.pairs = sessions.pairs(peer);
   view.has_news = !view.pairs.is_waiting;

@@ -91,11 +91,10 @@ class Neighbors {
   Duration pace(const Recent& own) const;
 
   // ---- a round
-  // This node begins to offer: to `partner` alone, if there is one. `unmeasured`: the patience with
-  // a neighbour whose intervals are not measured.
-  void begin_round(Time now, std::uint64_t round, std::optional<NodeId> partner,
-                   Duration unmeasured);
-  // The edge as a scheduler sees it, and all active edges.
+  // This node begins to offer. `unmeasured`: the patience with a neighbour whose intervals are not
+  // measured.
+  void begin_round(Time now, std::uint64_t round, RoundTurns turns, Duration unmeasured);
+  // The edge as a scheduler sees it in the round of the last begin_round(), and all active edges.
   EdgeView view(const Link& link, const Sessions& sessions) const;
   std::vector<EdgeView> views(const Links& links, const Sessions& sessions) const;
   // An offer was sent over an edge whose vectors are not paired: plans a request to the peer.
@@ -158,7 +157,7 @@ class Neighbors {
   std::map<NodeId, Resting> resting_;                 // by the member records
   std::uint64_t round_ = 0;                           // of the last begin_round()
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members at the last follow()
-  std::optional<NodeId> partner_;                     // the only peer of the current offer, if any
+  RoundTurns turns_;                                  // as of begin_round()
   Duration unmeasured_{};                             // as of begin_round()
   bool has_averaged_ = false;
   bool loop_moved_ = false;  // the last local steps' optim::Report::loop_moved

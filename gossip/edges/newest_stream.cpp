@@ -7,7 +7,7 @@ namespace starling::gossip {
 NewestStream::Rules NewestStream::rules_of(const Options& options, bool by_round) {
   return {.once = options.needs.fanout == optim::Fanout::per_edge,
           .by_round = by_round,
-          .reuses = options.missing != Missing::self};
+          .reuses = options.missing != Missing::self && !options.topology.sequence.moves()};
 }
 
 // At a new opening of the edge both ends number their messages from 1.

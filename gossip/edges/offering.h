@@ -17,10 +17,11 @@
 namespace starling::gossip {
 
 struct Offering {
-  // Takes the trainer's offer in `round`. `share`: see EdgeVector; `probe`: see MixingMeter.
-  void begin(std::uint64_t round, optim::Done& done, double share, std::uint64_t probe) {
+  // Takes the trainer's offer in `round`. `neighbors`: the neighbours of this node; `probe`: see
+  // MixingMeter.
+  void begin(std::uint64_t round, optim::Done& done, std::size_t neighbors, std::uint64_t probe) {
     vector.round = round;
-    vector.share = share;
+    degree = neighbors;
     state.is_unanswered = true;
     take(done, probe);
   }
@@ -39,17 +40,19 @@ struct Offering {
     for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
   }
   // The vector for that edge; without a payload if the edge carries none to the peer.
-  EdgeVector vector_for(const Link& link, const Neighbor& neighbor,
+  EdgeVector vector_for(const Link& link, const Neighbor& neighbor, const EdgeView& view,
                         const Scheduler& scheduler) const {
     EdgeVector own = vector;
-    own.span = scheduler.span({path - neighbor.offered_path, neighbor.span},
-                              {path - partner_path, partner_span});
+    own.share = scheduler.share(view, degree);
+    own.span = scheduler.span({.edge = {path - neighbor.offered_path, neighbor.span},
+                               .any = {path - sent_path, sent_span},
+                               .round = path - path_before});
     if (const optim::EdgeOffer* offer = offer_of(link)) {
       own.payload = offer->payload;
       own.number = offer->number;
       own.damping = damping_of(offer->theta);
     }
-    if (!link.wanted.out) own.payload = {};
+    if (!view.out) own.payload = {};
     return own;
   }
   // The edge's own offer; null: none.
@@ -65,18 +68,20 @@ struct Offering {
   }
   // Records that the vector was sent to the neighbour with that span: a new span begins.
   void sent(Neighbor& neighbor, double span) {
-    neighbor.offered_path = partner_path = path;
-    neighbor.span = partner_span = span;
+    neighbor.offered_path = sent_path = path;
+    neighbor.span = sent_span = span;
   }
-  // The vector for all edges without one of their own, except its span. Round 0: none so far.
+  // The vector for all edges without one of their own, except its share and span. Round 0: none so
+  // far.
   EdgeVector vector = {};
   std::size_t payload_bytes = 0;  // of that vector, kept after the payload is released
   std::map<std::uint64_t, optim::EdgeOffer> of_edge = {};  // by edge id
   // Sums of the learning rates of all local steps, of those before the last ones, and of those up
   // to the last vector sent to any neighbour. They continue those of an earlier run, so that their
   // differences round alike.
-  double path = 0, path_before = 0, partner_path = 0;
-  double partner_span = 0;  // of the last vector sent to any neighbour
+  double path = 0, path_before = 0, sent_path = 0;
+  double sent_span = 0;    // of the last vector sent to any neighbour
+  std::size_t degree = 0;  // this node's neighbours at the offer
   AnswerState state = {};
   std::vector<NodeId> answers = {};  // the peers that get the answer of the current job
 };

@@ -21,13 +21,14 @@ bool Scheduler::is_far_ahead(const CurrentRound& current, EdgeViews edges) const
 
 // The steps since the last vector over the edge. Where the time between pairs varies, the span is
 // at least kFade times the previous one, so that a long wait after a short one does not overshoot:
-// exact diffusion would diverge on stars, in `matching` and in `async` under loss.
-double Scheduler::span(const SpanSince& edge, const SpanSince&) const {
+// exact diffusion would diverge on stars, over matchings and in `async` under loss.
+double Scheduler::span(const Spans& spans) const {
   // Where vectors of different rounds are averaged a flow acts one pair later than in step, and
   // with a factor of 1 the models may oscillate for ever. Larger: the flows converge more slowly,
   // in up to this many times the rounds. Smaller: the models oscillate longer, and at 1 a few
   // networks with weak gradients diverge.
   constexpr double kStretch = 2;
+  const SpanSince& edge = spans.edge;
   return mixes_rounds_ ? std::max(kStretch * edge.steps, kFade * edge.before) : edge.steps;
 }
 

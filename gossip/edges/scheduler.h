@@ -54,8 +54,8 @@ class Scheduler : public PairRules, public LateRules {
 
   const Rules& rules() const { return rules_; }
 
-  // The share that a node with `degree` neighbours allows a pair, above 0, at most 1/2; see Round.
-  virtual double share(std::size_t degree) const = 0;
+  // The share that a node with `degree` neighbours allows a pair on the edge; see Round.
+  virtual double share(const EdgeView& edge, std::size_t degree) const = 0;
   // The peers to which the vector of this round is sent.
   virtual std::vector<NodeId> choose(EdgeViews edges) = 0;
   // The peers that get another vector now. `may_finish`: the round has waited enough.
@@ -67,7 +67,7 @@ class Scheduler : public PairRules, public LateRules {
   // When may_finish() may become true by time alone.
   virtual Time deadline(const CurrentRound& current, EdgeViews edges) const = 0;
 
-  double span(const SpanSince& edge, const SpanSince& any) const override;
+  double span(const Spans& spans) const override;
   bool offers_over(const EdgeView& edge, std::uint64_t round) const override {
     return !rules_.by_round || !skips_round(edge, round);
   }

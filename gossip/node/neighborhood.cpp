@@ -56,20 +56,22 @@ std::vector<WantedEdge> edges_of(const topology::Neighbors& near,
   return wanted;
 }
 
-// Null if the topology has no place for them.
-std::shared_ptr<const Partners> partners_among(const std::vector<topology::Site>& sites,
-                                               const topology::Options& options, std::size_t self) {
-  auto graph = topology::build(options, sites);
+// Null if the topology has no place for them, and where every round uses all edges.
+std::shared_ptr<const Turns> turns_among(const std::vector<topology::Site>& sites,
+                                         const topology::Options& options, int self) {
+  if (!options.sequence.moves()) return nullptr;
+  const auto graph = topology::build(options, sites);
   if (!graph) return nullptr;
-  Partners partners{.graph = *std::move(graph), .seed = options.seed, .nodes = {}, .self = self};
-  for (const topology::Site& site : sites) partners.nodes.push_back(site.id);
-  return std::make_shared<const Partners>(std::move(partners));
+  Turns turns;
+  turns.sequence = topology::sequence_of(options, sites, *graph);
+  turns.self = self;
+  for (const topology::Site& site : sites) turns.nodes.push_back(site.id);
+  return std::make_shared<const Turns>(std::move(turns));
 }
 
 }  // namespace
 
-Neighborhood::Neighborhood(const topology::Options& options, bool has_partners)
-    : has_partners_(has_partners) {
+Neighborhood::Neighborhood(const topology::Options& options) {
   status_.options = std::make_shared<const topology::Options>(options);
 }
 
@@ -97,10 +99,9 @@ bool Neighborhood::follow(Time now, const Roster& members) {
     status_.degree.reset();
   }
   wanted_ = edges_of(near, sites);
-  partners_ = nullptr;
-  if (has_partners_ && self != sites.end())
-    partners_ =
-        partners_among(sites, *status_.options, static_cast<std::size_t>(self - sites.begin()));
+  turns_ = nullptr;
+  if (self != sites.end())
+    turns_ = turns_among(sites, *status_.options, static_cast<int>(self - sites.begin()));
   view_ = view_of(placed);
   sharing_ = std::move(sharing);
   status_.sites = std::make_shared<const std::vector<topology::Site>>(std::move(sites));

@@ -1,5 +1,5 @@
 // Neighborhood: the peers that this node wants edges with. They follow from the topology and the
-// ready members that agree, without the graph of all nodes; only partners need that graph.
+// ready members that agree, without the graph of all nodes; only turns need that graph.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 #include "gossip/edges/links.h"
-#include "gossip/edges/partners.h"
+#include "gossip/edges/turns.h"
 #include "gossip/members/roster.h"
 #include "gossip/status.h"
 
@@ -17,8 +17,7 @@ namespace starling::gossip {
 
 class Neighborhood {
  public:
-  // `has_partners`: the schedule exchanges with one partner a round.
-  Neighborhood(const topology::Options& options, bool has_partners);
+  explicit Neighborhood(const topology::Options& options);
 
   // Whether the members changed since the last follow().
   bool has_news(const Roster& members) const { return version_ != members.version(); }
@@ -35,8 +34,8 @@ class Neighborhood {
 
   // Ascending by vertex; empty before this node is ready.
   const std::vector<WantedEdge>& wanted() const { return wanted_; }
-  // Null unless the schedule has partners, and before this node is ready.
-  const std::shared_ptr<const Partners>& partners() const { return partners_; }
+  // Null unless the graph changes from round to round, and before this node is ready.
+  const std::shared_ptr<const Turns>& turns() const { return turns_; }
   // Of the members from which the topology is computed those with data, in its order; empty before
   // it is.
   const std::vector<NodeId>& sharing() const { return sharing_; }
@@ -58,8 +57,7 @@ class Neighborhood {
   std::vector<NodeId> sharing_;
   std::vector<WantedEdge> wanted_;
   TopologyStatus status_;
-  bool has_partners_;
-  std::shared_ptr<const Partners> partners_;
+  std::shared_ptr<const Turns> turns_;
 };
 
 }  // namespace starling::gossip

@@ -80,7 +80,7 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       training(options,
                {members, life, exchange, links, donor, saver, budget, run_end, settlement}),
       fleet(given, exchange.means(), membership.extremes()),
-      neighborhood(given.topology, given.schedule->is_matched) {
+      neighborhood(given.topology) {
   gate.set_payload_limit(is_relay(options) ? kRelayedModelBytesLimit : kUnknownModelBytesLimit);
   if (!resumed) return;
   before = *resumed;
@@ -283,7 +283,7 @@ void NodeParts::follow_members(Time now) {
   if (startup.is_founding()) links.tell_view(now, neighborhood.view(), outbox);
   links.want(now, neighborhood.wanted(), members, outbox);
   gate.set_senders(links.all().size());
-  links.match(neighborhood.partners());
+  links.take(neighborhood.turns());
   links.place(neighborhood.status().sites);
   exchange.links_changed(now, links, members, outbox);
   if (trains() && dealt_view != neighborhood.view()) reassign_data(*this);

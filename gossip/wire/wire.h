@@ -36,8 +36,8 @@ inline constexpr std::size_t kEstimateLimit = 256;   // numbers in a running est
 inline constexpr std::uint64_t kRoundLimit = 1ULL << 48;
 inline constexpr std::uint64_t kPercentLimit = 100;
 inline constexpr std::uint64_t kWishLimit = 1 << 16;  // local steps of a round
-// The largest Round::share: no end moves by more than half of a pair's difference.
-inline constexpr double kShareLimit = 0.5;
+// Bound of Round::share: no end moves beyond its peer.
+inline constexpr double kShareLimit = 1;
 // Incarnations and versions are below these limits, which counters never reach.
 inline constexpr std::uint64_t kIncarnationLimit = 1ULL << 62;
 inline constexpr std::uint64_t kVersionLimit = 1ULL << 62;

@@ -278,11 +278,13 @@ def check_slow(options):
     for schedule, kind, algorithm in SLOW_ROWS:
         if options.row and f"{schedule}/{algorithm}" not in options.row:
             continue
+        is_sequence = schedule == "matching"
+        way = f"--{'topology.sequence' if is_sequence else 'exchange.schedule'}={schedule}"
 
         def keys(index):
             return ["--data.source=idx", f"--data.path={options.data}", "--data.partition=by-label",
                     f"--data.shard={index}/10", "--model.kind=softmax", f"--topology.kind={kind}",
-                    f"--optim.algorithm={algorithm}", f"--exchange.schedule={schedule}",
+                    f"--optim.algorithm={algorithm}", way,
                     "--optim.learning-rate=0.3", "--optim.batch-size=64", "--stop.rounds=600",
                     "--eval.every=100", "--cluster.preset=local"]
         for is_slow in (False, True):

@@ -96,7 +96,7 @@ def check_a9a(data):
 
 # ---- real processes beside the simulator, whose rows tests/sim/convergence_test.cpp and local_steps_test.cpp hold
 
-PARTNERS = "--topology.kind=complete --exchange.schedule=matching --optim.local-steps=5"
+PARTNERS = "--topology.kind=complete --topology.sequence=matching --optim.local-steps=5"
 WAYS = ("dpsgd", "dpsgd-pipelined", "gt", "ed", "extra", "admm --optim.admm-penalty=0.5",
         "admm --optim.admm-penalty=0.1", "qg --optim.learning-rate=0.01",
         "dpsgd --optim.learning-rate=0.01 --optim.momentum=0.9 --optim.local-optimizer=momentum")

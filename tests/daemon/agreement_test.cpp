@@ -80,6 +80,7 @@ std::map<std::string, Other> others() {
       {"topology.probability", {"0.25"}},
       {"topology.file", {star, {{"topology.kind", "file"}, {"topology.file", path}}}},
       {"topology.seed", {"2"}},
+      {"topology.sequence", {"base:2"}},
       {"model.kind", {"softmax"}},
       {"model.hidden", {"32,16"}},
       {"model.layers", {"conv:8:5,pool:2,dense:32"}},

@@ -68,9 +68,9 @@ TEST_CASE("Where data differ by node an exact algorithm is chosen that allows th
   expect(with({{"topology.kind", "complete"}, {"optim.local-optimizer", "adam"}}), "gt", "adam");
   expect(with({{"topology.kind", "complete"}, {"optim.local-optimizer", "momentum"}}), "dpsgd",
          "neighbours");
-  expect(with({{"topology.kind", "complete"}, {"exchange.schedule", "matching"}}), "ed",
+  expect(with({{"topology.kind", "complete"}, {"topology.sequence", "matching"}}), "ed",
          "by-label");
-  expect(with({{"optim.local-optimizer", "adamw"}, {"exchange.schedule", "matching"}}), "gt",
+  expect(with({{"optim.local-optimizer", "adamw"}, {"topology.sequence", "matching"}}), "gt",
          "adam");
   expect(with({{"optim.outer", "nesterov"}}), "dpsgd+nesterov", "outer step");
   expect(with({{"topology.kind", "exponential"}}), "dpsgd", "both ways");
@@ -101,7 +101,7 @@ TEST_CASE("For trainers of which nothing is known an algorithm is chosen that is
   expect(with({{"topology.kind", "complete"}}), "gt", "any optimizer");
   expect(with({{"cluster.preset", "wan"}}), "gt", "any optimizer");
   expect(with({{"exchange.schedule", "async"}}), "gt", "any optimizer");
-  expect(with({{"exchange.schedule", "matching"}}), "gt", "any optimizer");
+  expect(with({{"topology.sequence", "matching"}}), "gt", "any optimizer");
   expect(with({{"exchange.schedule", "pairwise"}}), "adpsgd", "no algorithm of pairs");
   expect(with({{"topology.kind", "exponential"}}), "dpsgd", "both ways");
   expect(with({{"exchange.missing", "self"}}), "dpsgd", "self");
@@ -112,12 +112,12 @@ TEST_CASE("An algorithm that is named is not explained") {
   CHECK(choice({{"optim.algorithm", "gt"}}).second.empty());
 }
 
-TEST_CASE("Gradient tracking of parts with one partner a round is doubted") {
+TEST_CASE("Gradient tracking of parts with one neighbour a round is doubted") {
   const auto count = [](const Keys& keys) {
     return daemon::doubts(config_of(keys), daemon::schema()).size();
   };
   const Keys parts{
-      {"optim.algorithm", "gt"}, {"exchange.schedule", "matching"}, {"exchange.parts", "3"}};
+      {"optim.algorithm", "gt"}, {"topology.sequence", "matching"}, {"exchange.parts", "3"}};
   CHECK(count(parts) == 1);
   CHECK(count({parts[0], parts[1]}) == 0);
   CHECK(count({parts[0], parts[2]}) == 0);

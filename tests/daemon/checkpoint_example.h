@@ -33,7 +33,7 @@ inline gossip::Checkpoint example_checkpoint() {
   checkpoint.foundation = std::string("survey\0with zeros", 17);
   checkpoint.exchange.edges = {{NodeId{UINT64_MAX}, 1, 2}, {NodeId{3}, UINT64_MAX, 4}};
   checkpoint.exchange.path = 0.1 + 0.2;
-  checkpoint.exchange.partner_path = std::numeric_limits<double>::denorm_min();
+  checkpoint.exchange.sent_path = std::numeric_limits<double>::denorm_min();
   checkpoint.steps = 77;
   checkpoint.samples = UINT64_MAX;
   checkpoint.trained_s = 1e9 / 3;

@@ -43,7 +43,7 @@ TEST_CASE("A checkpoint comes back from its files with every bit") {
     CHECK(read->exchange.edges[k].claim == before.exchange.edges[k].claim);
   }
   CHECK(read->exchange.path == before.exchange.path);
-  CHECK(read->exchange.partner_path == before.exchange.partner_path);
+  CHECK(read->exchange.sent_path == before.exchange.sent_path);
   CHECK(read->trained_s == before.trained_s);
   CHECK(read->steps == before.steps);
   CHECK(read->samples == before.samples);

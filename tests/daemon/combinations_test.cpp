@@ -1,6 +1,7 @@
 #include "daemon/cli/simulate/combinations.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -9,6 +10,7 @@
 #include "daemon/setup/config.h"
 #include "gossip/schedule.h"
 #include "optim/algorithms/registry.h"
+#include "topology/sequence.h"
 
 using namespace starling;
 using daemon::Combination;
@@ -48,6 +50,15 @@ TEST_CASE("Every algorithm and schedule that go together are in a combination th
       schedules += std::ranges::any_of(tried, has_both);
     }
     CHECK(schedules > 0);
+    for (const topology::SequenceRow& sequence : topology::sequences()) {
+      const std::string name = sequence.most > 0
+                                   ? fmt::format("{}:{}", sequence.name, sequence.least)
+                                   : std::string(sequence.name);
+      const auto has_both = [&](const Combination& one) {
+        return holds(one, std::string(algorithm.name), name);
+      };
+      CHECK(std::ranges::any_of(tried, has_both) == std::ranges::any_of(legal, has_both));
+    }
   }
 }
 

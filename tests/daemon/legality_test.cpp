@@ -71,10 +71,24 @@ TEST_CASE("What does not go together is refused with its reason and the nearest 
     refuses({{"optim.algorithm", algorithm}, {"optim.outer", "nesterov"}}, algorithm, "use none");
   refuses({{"optim.outer", "nesterov"}, {"exchange.schedule", "async"}}, "ends a round", "rounds");
   refuses({{"optim.outer", "slowmo"}, {"exchange.quorum", ".5"}}, "ends a round", "quorum 1");
-  refuses({{"exchange.schedule", "matching"}, {"exchange.missing", "reuse"}}, "partner", "late");
-  refuses({{"exchange.schedule", "matching"}, {"topology.kind", "exponential"}}, "one way",
+  refuses({{"topology.sequence", "matching"}, {"exchange.missing", "reuse"}}, "earlier round",
+          "late");
+  refuses({{"topology.sequence", "matching"}, {"topology.kind", "exponential"}}, "exponential",
           "hypercube");
-  refuses({{"exchange.schedule", "matching"}, {"exchange.quorum", ".5"}}, "no quorum", "rounds");
+  refuses({{"topology.sequence", "matching"}, {"exchange.quorum", ".5"}}, "few neighbours",
+          "use 1");
+  refuses({{"topology.sequence", "one-peer"}}, "than auto", "exponential or hypercube");
+  refuses({{"topology.sequence", "one-peer"},
+           {"topology.kind", "exponential"},
+           {"optim.algorithm", "ed"}},
+          "one way", "hypercube");
+  refuses({{"topology.sequence", "base:2"}, {"topology.kind", "ring"}}, "than ring", "auto");
+  for (const std::string wrong : {"base", "base:1", "base:x", "matching:2", "sometimes", ":2"})
+    refuses({{"topology.sequence", wrong}}, "expected", "");
+  for (const gossip::ScheduleRow& row : gossip::schedules())
+    if (!row.waits_for_all)
+      refuses({{"topology.sequence", "matching"}, {"exchange.schedule", std::string(row.name)}},
+              "no rounds", "schedule rounds");
   refuses({{"optim.algorithm", "ed"}, {"optim.local-optimizer", "adamw"}}, "biased", "gt");
 }
 
@@ -92,9 +106,9 @@ TEST_CASE("Where rounds must have equally many steps the nodes do not choose how
   for (const std::string schedule : {"ssp", "async", "pairwise"})
     refuses(with({{"exchange.schedule", schedule}}), schedule, "use a number, or schedule rounds");
   for (const std::string algorithm : {"dpsgd", "qg", "ed", "gt"})
-    for (const std::string schedule : {"rounds", "matching"})
+    for (const std::string sequence : {"still", "matching"})
       CHECK(
-          verdict(with({{"optim.algorithm", algorithm}, {"exchange.schedule", schedule}})).empty());
+          verdict(with({{"optim.algorithm", algorithm}, {"topology.sequence", sequence}})).empty());
   CHECK(verdict(with({{"model.kind", "external"}})).empty());
 }
 
@@ -177,21 +191,21 @@ TEST_CASE("Nodes choose how short vectors are where a round waits for them") {
             "use i8, or schedule rounds");
   refuses({{"exchange.codec", "auto"}, {"exchange.missing", "reuse"}}, "auto tells what changed",
           "use late");
-  for (const std::string schedule : {"rounds", "matching"})
+  for (const std::string sequence : {"still", "matching"})
     for (const std::string algorithm : {"dpsgd", "ed", "gt", "admm", "noloco"})
       CHECK(verdict({{"exchange.codec", "auto"},
                      {"optim.algorithm", algorithm},
-                     {"exchange.schedule", schedule}})
+                     {"topology.sequence", sequence}})
                 .empty());
 }
 
-TEST_CASE("In a matching the nodes do not choose the shortest vectors") {
+TEST_CASE("In a sequence the nodes do not choose the shortest vectors") {
   gossip::Options node;
   optim::Options training;
   CHECK(daemon::encodings_of(node, training).empty());
   training.codec = optim::wire_form_named("auto");
   CHECK(daemon::encodings_of(node, training).back().name == "i4");
-  node.schedule = gossip::schedule_named("matching");
+  node.topology.sequence = *topology::parse_sequence("matching");
   CHECK(daemon::encodings_of(node, training).back().name == "i8");
 }
 
@@ -212,10 +226,10 @@ TEST_CASE("Only parts travel during the next steps and only where the algorithm 
     refuses(with({{"optim.algorithm", "ed"}, {"exchange.parts", "2"}, {key, "auto"}}), "hides",
             "a number and i4");
   for (const std::string algorithm : {"ed", "gt"})
-    for (const std::string schedule : {"rounds", "matching"})
+    for (const std::string sequence : {"still", "matching"})
       CHECK(verdict(with({{"optim.algorithm", algorithm},
                           {"exchange.parts", "2"},
-                          {"exchange.schedule", schedule}}))
+                          {"topology.sequence", sequence}}))
                 .empty());
 }
 
@@ -224,10 +238,10 @@ TEST_CASE("What goes together is not refused") {
                                       "noloco", "adpsgd", "pairwise-ed", "admm"})
     CHECK(verdict({{"optim.algorithm", algorithm}}).empty());
   for (const std::string algorithm : {"dpsgd", "qg", "led", "kgt", "extra", "noloco", "admm"})
-    CHECK(verdict({{"optim.algorithm", algorithm}, {"exchange.schedule", "matching"}}).empty());
+    CHECK(verdict({{"optim.algorithm", algorithm}, {"topology.sequence", "matching"}}).empty());
   for (const std::string outer : {"nesterov", "slowmo"})
-    for (const std::string schedule : {"rounds", "matching"})
-      CHECK(verdict({{"optim.outer", outer}, {"exchange.schedule", schedule}}).empty());
+    for (const std::string sequence : {"still", "matching"})
+      CHECK(verdict({{"optim.outer", outer}, {"topology.sequence", sequence}}).empty());
   for (const std::string algorithm : {"dpsgd", "qg", "ed", "led", "gt", "admm"})
     for (const std::string schedule : {"rounds", "ssp", "async"})
       CHECK(verdict({{"optim.algorithm", algorithm}, {"exchange.schedule", schedule}}).empty());
@@ -290,12 +304,14 @@ TEST_CASE("Every rule of averaging is legal where the differences that it counts
            {"topology.kind", "complete"}},
           "whole vector", "schedule rounds");
   const std::pair<std::string, std::string> dpsgd{"optim.algorithm", "dpsgd"};
-  const std::pair<std::string, std::string> matching{"exchange.schedule", "matching"};
+  const std::pair<std::string, std::string> matching{"topology.sequence", "matching"};
   for (const char* outer : {"nesterov", "slowmo"})
-    refuses({clip, dpsgd, matching, {"optim.outer", outer}}, "one partner pulled",
-            "schedule rounds");
+    refuses({clip, dpsgd, matching, {"optim.outer", outer}}, "one neighbour pulled",
+            "sequence still");
+  refuses({clip, dpsgd, {"topology.sequence", "one-peer"}, {"topology.kind", "exponential"}},
+          "one way alone", "kind hypercube");
   refuses({trim, {"optim.algorithm", "gt"}}, "both ends", "use clip");
-  refuses({trim, {"optim.algorithm", "dpsgd"}, {"exchange.schedule", "matching"}},
+  refuses({trim, {"optim.algorithm", "dpsgd"}, {"topology.sequence", "matching"}},
           "one neighbour at a time", "use clip");
   refuses({trim, {"optim.algorithm", "dpsgd"}, {"exchange.codec", "i8"}}, "whole vectors",
           "codec bf16");

@@ -216,9 +216,8 @@ TEST_CASE("A plan says what a round takes on a link") {
 
 TEST_CASE("A plan counts the vectors that each schedule sends") {
   // n = 8 on a complete graph; adpsgd is pairwise without being told so.
-  const std::map<std::string, double> expected = {{"rounds", 7},   {"ssp", 7},
-                                                  {"async", 7},    {"matching", 1},
-                                                  {"pairwise", 1}, {"allreduce", 2 * 7.0 / 8}};
+  const std::map<std::string, double> expected = {
+      {"rounds", 7}, {"ssp", 7}, {"async", 7}, {"pairwise", 1}, {"allreduce", 2 * 7.0 / 8}};
   for (const gossip::ScheduleRow& row : gossip::schedules()) {
     CAPTURE(row.name);
     const auto text = plan(Words{"-n", "8", "--topology.kind=complete", "--model-bytes", "4000",
@@ -233,6 +232,31 @@ TEST_CASE("A plan counts the vectors that each schedule sends") {
   const auto pairs = plan(Words{"-n", "8", "--optim.algorithm=adpsgd", "--json"});
   REQUIRE(pairs.has_value());
   CHECK(json::parse(*pairs)["schedule"] == "pairwise");
+}
+
+TEST_CASE("A plan counts the vectors of a sequence and says when all agree") {
+  struct Row {
+    std::string kind, sequence;
+    double vectors;
+    int rounds;
+  };
+  for (const Row& row : {Row{"complete", "matching", 1, 0}, Row{"auto", "base:2", 1, 3},
+                         Row{"hypercube", "one-peer", 1, 3}, Row{"exponential", "one-peer", 1, 3},
+                         Row{"auto", "base:3", 0, 0}}) {
+    CAPTURE(row.sequence);
+    const auto text = plan(Words{"-n", "8", "--topology.kind=" + row.kind,
+                                 "--topology.sequence=" + row.sequence, "--json"});
+    REQUIRE(text.has_value());
+    const json plan = json::parse(*text);
+    CHECK(plan["sequence"] == row.sequence);
+    const double rounds = plan["rounds_to_consensus"];
+    if (row.rounds > 0) CHECK(rounds == row.rounds);
+    if (row.rounds > 0) CHECK(plan["mixing_rate"] == 0);
+    CHECK(plan["vectors_to_consensus"].get<double>() ==
+          doctest::Approx(rounds * plan["vectors_per_round"].get<double>()));
+    if (row.sequence != "base:3")
+      CHECK(plan["vectors_per_round"].get<double>() == doctest::Approx(row.vectors));
+  }
 }
 
 TEST_CASE("A plan counts masked parts with eight bytes a number") {

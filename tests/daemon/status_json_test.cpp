@@ -264,9 +264,10 @@ TEST_CASE("The spectrum is that of the graph at hand") {
 }
 
 TEST_CASE("The expected mixing rate is that of the rounds of the run") {
-  using Partners = SpectrumCache::Partners;
-  const auto rate = [](SpectrumCache::Rounds rounds, const topology::Graph& graph) {
-    return SpectrumCache(rounds).mixing_rate(std::make_shared<const topology::Graph>(graph));
+  const auto rate = [](SpectrumCache::Rounds rounds, const topology::Graph& graph,
+                       const topology::Sequence* sequence = nullptr) {
+    return SpectrumCache(rounds).mixing_rate(std::make_shared<const topology::Graph>(graph),
+                                             sequence);
   };
   const topology::Graph ring = ring_of(6),
                         complete = topology::undirected_by(6, topology::near_in_complete);
@@ -275,8 +276,13 @@ TEST_CASE("The expected mixing rate is that of the rounds of the run") {
   CHECK(*rate({.share = 0.5}, ring) ==
         doctest::Approx((1 + topology::second_modulus(ring)) / 2).epsilon(1e-9));
   CHECK(*rate({.share = 0.5}, complete) == doctest::Approx(0.5));
-  CHECK(*rate({.partners = Partners::one_drawn}, complete) == topology::matching_modulus(complete));
-  CHECK_FALSE(rate({.partners = Partners::one_free}, complete).has_value());
+  for (const topology::SequenceRow& row : topology::sequences()) {
+    if (!row.make) continue;
+    const topology::Options options{.sequence = {&row, row.least}};
+    const auto sequence = row.make(options, complete);
+    CHECK(rate({.share = 0.5}, complete, sequence.get()) == sequence->modulus(0.5));
+  }
+  CHECK_FALSE(rate({.are_free = true}, complete).has_value());
 }
 
 TEST_CASE("The version is that of the project") {

@@ -387,7 +387,7 @@ TEST_CASE("The size of a vector is known also where each neighbour has one of it
     done.edge_offers.push_back(
         {.edge = done.edge_offers.size(), .payload = Payload::copy_of(vector)});
   }
-  offering.begin(1, done, 0.5, 1);
+  offering.begin(1, done, 1, 1);
   CHECK(offering.vector_bytes() == 400);
 }
 

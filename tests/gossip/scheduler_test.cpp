@@ -25,6 +25,12 @@ std::unique_ptr<Scheduler> scheduler_of(std::string_view schedule, double quorum
   return options.schedule->make(options);
 }
 
+std::unique_ptr<Scheduler> rounds_over(std::string_view sequence) {
+  Options options = party_options(0);
+  options.topology.sequence = *topology::parse_sequence(sequence);
+  return options.schedule->make(options);
+}
+
 // An edge whose peer was heard in that round, at 1 s.
 EdgeView edge(std::uint64_t peer, std::uint64_t round) {
   return {.peer = NodeId{peer},
@@ -104,9 +110,9 @@ TEST_CASE("A share is one over the degree plus one or half of that if averaged l
   const auto rounds = scheduler_of("rounds"), ssp = scheduler_of("ssp");
   const auto pairwise = scheduler_of("pairwise");
   for (const std::size_t degree : {1, 2, 7}) {
-    CHECK(rounds->share(degree) == 1.0 / (1.0 + static_cast<double>(degree)));
-    CHECK(ssp->share(degree) == rounds->share(degree) / 2);
-    CHECK(pairwise->share(degree) == 0.5);
+    CHECK(rounds->share({}, degree) == 1.0 / (1.0 + static_cast<double>(degree)));
+    CHECK(ssp->share({}, degree) == rounds->share({}, degree) / 2);
+    CHECK(pairwise->share({}, degree) == 0.5);
   }
 }
 
@@ -122,31 +128,34 @@ TEST_CASE("A node whose vectors are ahead of the peer's skips the round") {
   CHECK(ssp->skips_round(peer, 11));
 }
 
-TEST_CASE("Pairs of different rounds are left out where nodes exchange by partners") {
-  CHECK(scheduler_of("matching")->rules().same_round_pairs);
-  CHECK(scheduler_of("matching", 1, true)->rules().same_round_pairs);
-}
-
-TEST_CASE("A round of matching is that of rounds with the partner alone") {
-  const auto matching = scheduler_of("matching", 1, true);
+TEST_CASE("A round of turns is that of rounds with those neighbours alone") {
+  const auto matching = rounds_over("matching");
+  CHECK(matching->rules().same_round_pairs);
   std::vector<EdgeView> edges = {edge(1, 3), edge(2, 9), edge(3, 9)};
-  for (EdgeView& each : edges) each.was_offered = false;
+  for (EdgeView& each : edges) each.was_offered = each.in_round = false;
   CHECK(matching->choose(edges).empty());
   CHECK(matching->may_finish(Time(3s), kCurrent, edges));  // nobody is left for it
-  edges[1].is_partner = edges[1].was_offered = true;
+  edges[1].in_round = edges[1].was_offered = true;
+  edges[1].weight = 0.75;
   CHECK(matching->choose(edges) == std::vector{NodeId{2}});
   CHECK_FALSE(matching->may_finish(Time(3s), kCurrent, edges));
   CHECK(matching->may_finish(Time(2s) + kPatience, kCurrent, edges));
   edges[1].round = 10;
   CHECK(matching->may_finish(Time(3s), kCurrent, edges));
-  CHECK(matching->share(15) == 0.5);
+  CHECK(matching->share(edges[1], 15) == 0.75);
   // The peer has offered in the round or before, and is beyond it.
   edges[1].pairs.is_owed = true;
   CHECK_FALSE(matching->may_finish(Time(3s), kCurrent, edges));
-  // A vector of a round in which the peer had another partner takes the peer's next one.
+  // A vector of a round in which the peer had another turn takes the peer's next one.
   CHECK_FALSE(matching->skips_round(edges[1], 10));
   edges[1].pairs.is_waiting = true;
   CHECK(matching->skips_round(edges[1], 10));
+}
+
+TEST_CASE("A sequence says over how many steps a flow is spread") {
+  const Spans spans{.edge = {7, 7}, .any = {3, 1}, .round = 2};
+  CHECK(rounds_over("matching")->span(spans) == 3);
+  CHECK(rounds_over("base:2")->span(spans) == 8);  // a quarter of the dual step
 }
 
 TEST_CASE("A node proposes on a free edge and waits while proposals are young") {
@@ -197,7 +206,9 @@ TEST_CASE("A peer that waits for an answer gets no proposal") {
 TEST_CASE("Where rounds mix a span is told twice as long and a longer one before it fades") {
   const auto async = scheduler_of("async");
   double before = 0;
-  const auto span_of = [&](double steps) { return before = async->span({steps, before}, {}); };
+  const auto span_of = [&](double steps) {
+    return before = async->span({.edge = {steps, before}, .any = {}});
+  };
   CHECK(span_of(1) == 2);
   CHECK(span_of(.25) == doctest::Approx(.95 * 2));
   CHECK(span_of(.25) == doctest::Approx(.95 * .95 * 2));

@@ -24,12 +24,19 @@ bool is_of_codec(std::size_t bug) {
 sim::Options trial_for(std::size_t bug) {
   if (is_of_codec(bug)) return compressed_trial();
   if (bug == planted::bug("cut_unseen")) return hidden_trial();
+  if (bug == planted::bug("undamped_dual")) return sequence_trial();
   if (bug == planted::bug("seals_unseen")) return lying_trial("seal");
   if (bug == planted::bug("nan_averaged")) return lying_trial("nan");
   if (bug == planted::bug("late_awaited")) return lying_trial("silent");
   const bool waits =
       bug == planted::bug("never_waits_again") || bug == planted::bug("waits_for_nobody");
   return waits ? straggler_trial() : quick_trial();
+}
+
+sim::TrainerFactory trainers_for(std::size_t bug) {
+  if (bug == planted::bug("undamped_dual"))
+    return reference_trainers(sequence_training(), {.n = kSequenceNodes});
+  return quick_trainers(is_of_codec(bug) ? compressed_training() : fading_training());
 }
 
 std::string_view fault_for(std::size_t bug) {
@@ -63,8 +70,7 @@ sim::SoakReport search(std::size_t bug, const sim::Options& trial, std::uint64_t
                                  .first_seed = seeds_before() + 1,
                                  .last_seed = seeds_before() + seeds,
                                  .failures_limit = 1};
-  sim::SoakReport report = sim::soak(
-      options, quick_trainers(is_of_codec(bug) ? compressed_training() : fading_training()));
+  sim::SoakReport report = sim::soak(options, trainers_for(bug));
   planted::active = planted::kNoBug;
   return report;
 }

@@ -46,6 +46,7 @@ double bytes_a_byte(const LegalWay& way) {
       kNodes, way.kind == topology::Kind::automatic ? topology::Kind::ring : way.kind, training);
   options.base.expect = kNodes;
   options.base.schedule = way.schedule;
+  options.base.topology.sequence = way.sequence;
   options.base.quorum = way.quorum;
   options.base.missing = way.missing;
   options.network.bandwidth = 1.25e6;

@@ -13,6 +13,7 @@
 #include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/lockstep.h"
+#include "topology/sequence.h"
 
 using namespace starling;
 using namespace starling::test;
@@ -24,7 +25,7 @@ constexpr std::uint64_t kStop = 7, kSave = 11, kEnd = 18;
 
 struct Case {
   const optim::AlgorithmRow* algorithm;
-  std::string schedule = "rounds";
+  std::string sequence = "still";
   bool is_single = false;  // 32 bit
   optim::LocalOptimizerKind optimizer = optim::LocalOptimizerKind::sgd;
   optim::OuterKind outer = optim::OuterKind::none;
@@ -32,8 +33,8 @@ struct Case {
   const optim::Format* codec = nullptr;  // null: the numbers as they are
 
   std::string text() const {
-    return fmt::format("{} by {}, {} bit, {}, {} steps, outer {}, codec {}", algorithm->name,
-                       schedule, is_single ? 32 : 64, optim::name(optimizer), local_steps,
+    return fmt::format("{} over {}, {} bit, {}, {} steps, outer {}, codec {}", algorithm->name,
+                       sequence, is_single ? 32 : 64, optim::name(optimizer), local_steps,
                        optim::name(outer), codec ? codec->name : "none");
   }
 };
@@ -63,7 +64,7 @@ sim::TrainerFactory trainers_in(const optim::Options& training) {
 
 sim::Options world_of(const Case& what, std::uint64_t rounds) {
   sim::Options options = reference_world(kNodes, topology::Kind::ring, training_of(what));
-  options.base.schedule = gossip::schedule_named(what.schedule);
+  options.base.topology.sequence = *topology::parse_sequence(what.sequence);
   options.base.expect = kNodes;
   options.base.goal.rounds = rounds;
   options.base.checkpoint = {.is_kept = true};
@@ -126,9 +127,9 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (const optim::AlgorithmRow& row : optim::algorithms()) {
     const bool is_pairwise = row.needs.is_pairwise;
-    for (const char* schedule : {"rounds", "matching"}) {
-      if (is_pairwise || (row.needs.overlaps && schedule == std::string("matching"))) continue;
-      for (const bool is_single : {false, true}) all.push_back({&row, schedule, is_single});
+    for (const char* sequence : {"still", "matching"}) {
+      if (is_pairwise || (row.needs.overlaps && sequence == std::string("matching"))) continue;
+      for (const bool is_single : {false, true}) all.push_back({&row, sequence, is_single});
     }
   }
   const auto* dpsgd = optim::algorithm_named("dpsgd");
@@ -136,12 +137,12 @@ std::vector<Case> cases() {
   const auto* ed = optim::algorithm_named("ed");
   using enum optim::LocalOptimizerKind;
   for (const auto optimizer : {momentum, nesterov, adam, adamw}) {
-    all.push_back({dpsgd, "rounds", false, optimizer});
-    all.push_back({gt, "rounds", true, optimizer, optim::OuterKind::none, 3});
+    all.push_back({dpsgd, "still", false, optimizer});
+    all.push_back({gt, "still", true, optimizer, optim::OuterKind::none, 3});
   }
   all.push_back({dpsgd, "matching", false, momentum, optim::OuterKind::nesterov, 3});
-  all.push_back({dpsgd, "rounds", true, adam, optim::OuterKind::slowmo, 3});
-  all.push_back({ed, "rounds", false, sgd, optim::OuterKind::none, 5});
+  all.push_back({dpsgd, "still", true, adam, optim::OuterKind::slowmo, 3});
+  all.push_back({ed, "still", false, sgd, optim::OuterKind::none, 5});
   return all;
 }
 
@@ -167,8 +168,8 @@ void add_formats(const Case& what, std::vector<Case>& all) {
 }
 
 // What daemon/setup/legality.cpp allows, by the registries: what is added to one of them is tried
-// with all of the others. Whom a trainer exchanges with is all that a schedule means to it: every
-// neighbour, or one. Pairwise algorithms have it from Lockstep.
+// with all of the others. Whom a trainer exchanges with is all that a sequence means to it.
+// Pairwise algorithms have it from Lockstep.
 std::vector<Case> legal_cases() {
   std::vector<Case> all;
   for (const optim::AlgorithmRow& row : optim::algorithms())
@@ -177,9 +178,12 @@ std::vector<Case> legal_cases() {
         const bool has_outer = outer != optim::OuterKind::none;
         if (!allows(row.optimizers, optimizer) || (has_outer && !row.outer_refusal.empty()))
           continue;
-        add_formats({&row, "rounds", false, optimizer, outer, 3}, all);
-        if (!row.needs.is_pairwise)
-          add_formats({&row, "matching", false, optimizer, outer, 3}, all);
+        add_formats({&row, "still", false, optimizer, outer, 3}, all);
+        for (const topology::SequenceRow& sequence : topology::sequences())
+          if (sequence.make && !row.needs.is_pairwise && sequence.allows(topology::Kind::automatic))
+            add_formats({&row, to_string(topology::SequenceChoice{&sequence, sequence.least}),
+                         false, optimizer, outer, 3},
+                        all);
       }
   return all;
 }
@@ -265,7 +269,7 @@ TEST_CASE("All that is legal goes on bit for bit from what it saved") {
     CAPTURE(what.text());
     const auto run = [&](bool is_cut) {
       Lockstep nodes(topology::Kind::ring, kNodes, training_of(what), trainers_of(what));
-      if (what.schedule == "matching") nodes.match_from(7);
+      if (what.sequence != "still") nodes.follow(what.sequence, 7);
       nodes.run(kStop);
       if (is_cut) nodes.go_on_from_saved();
       nodes.run(kEnd - kStop);
@@ -280,8 +284,7 @@ TEST_CASE("All that is legal goes on bit for bit from what it saved") {
 
 TEST_CASE("A node alone goes on bit for bit") {
   for (const bool is_single : {false, true}) {
-    Case what{optim::algorithm_named("dpsgd"), "rounds", is_single,
-              optim::LocalOptimizerKind::adam};
+    Case what{optim::algorithm_named("dpsgd"), "still", is_single, optim::LocalOptimizerKind::adam};
     const auto world = [&](std::uint64_t rounds) {
       sim::Options options = world_of(what, rounds);
       options.nodes = 1;

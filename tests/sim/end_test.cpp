@@ -228,11 +228,14 @@ TEST_CASE("A run that keeps its best ends with the models of the fleet's least h
 }
 
 TEST_CASE("A refit goes on over all rows for half as many rounds and ends with one model") {
-  for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
-    if (!schedule.goes_in_step()) continue;
+  for (const Rhythm& rhythm : rhythms()) {
+    if (!rhythm.schedule->goes_in_step()) continue;
     for (const double loss : {0., .3}) {
       const std::vector<LegalWay> ways = legal_ways();
-      const LegalWay& way = *std::ranges::find(ways, &schedule, &LegalWay::schedule);
+      LegalWay way = *std::ranges::find(ways, rhythm.schedule, &LegalWay::schedule);
+      way.name = rhythm.name;
+      way.sequence = rhythm.sequence;
+      if (rhythm.sequence.moves()) way.kind = rhythm.kind;
       CAPTURE(way.name);
       CAPTURE(loss);
       const optim::Options training = training_by(way, walk_training(*way.algorithm));

@@ -25,12 +25,13 @@ struct Way {
   const gossip::ScheduleRow* schedule = gossip::schedule_named("rounds");
   std::string codec = "f64";
   std::size_t parts = 1;  // that travel during the next steps, if there are several
+  std::string sequence = "still";
 };
 // LED and K-GT, with five local steps.
 const Way kLed{optim::algorithm_named("ed"), 5}, kKgt{optim::algorithm_named("gt"), 5};
 
-Way by_partners(Way way) {
-  way.schedule = gossip::schedule_named("matching");
+Way over(std::string sequence, Way way) {
+  way.sequence = std::move(sequence);
   return way;
 }
 
@@ -44,6 +45,7 @@ Cluster cluster_of(const Way& way, std::size_t nodes, topology::Kind kind, doubl
   if (way.algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
   sim::Options options = reference_world(nodes, kind, training);
   options.base.schedule = way.schedule;
+  options.base.topology.sequence = *topology::parse_sequence(way.sequence);
   options.base.expect = nodes;
   options.network.loss = loss;
   return {options, training};
@@ -249,12 +251,20 @@ TEST_CASE("Gradient tracking with five local steps is exact whatever is lost and
   expect_exact_throughout(kKgt, tries_full());
 }
 
-TEST_CASE("By partners exact diffusion is exact whatever is lost and any node comes") {
-  expect_exact_throughout(by_partners(kLed), true);
+TEST_CASE("Over matchings exact diffusion is exact whatever is lost and any node comes") {
+  expect_exact_throughout(over("matching", kLed), true);
 }
 
-TEST_CASE("By partners gradient tracking is exact whatever is lost and any node comes") {
-  expect_exact_throughout(by_partners(kKgt), tries_full());
+TEST_CASE("Over matchings gradient tracking is exact whatever is lost and any node comes") {
+  expect_exact_throughout(over("matching", kKgt), tries_full());
+}
+
+TEST_CASE("Over base two exact diffusion is exact whatever is lost and any node comes") {
+  expect_exact_throughout(over("base:2", kLed), tries_full());
+}
+
+TEST_CASE("Over base three gradient tracking is exact whatever is lost and any node comes") {
+  expect_exact_throughout(over("base:3", kKgt), tries_full());
 }
 
 TEST_CASE("Parts that travel during the next steps stay exact under loss and crashes and joins") {
@@ -263,7 +273,8 @@ TEST_CASE("Parts that travel during the next steps stay exact under loss and cra
     late.codec = "i4";
     late.parts = 3;
     expect_exact_throughout(late, true);
-    if (way.algorithm == kLed.algorithm) expect_exact_throughout(by_partners(late), tries_full());
+    if (way.algorithm == kLed.algorithm)
+      expect_exact_throughout(over("matching", late), tries_full());
   }
 }
 

@@ -34,6 +34,7 @@ sim::Options hidden_world(const LegalWay& way, std::size_t nodes, const sim::Hid
   options.network.jitter = 5ms;
   options.base.expect = nodes;
   options.base.schedule = way.schedule;
+  options.base.topology.sequence = way.sequence;
   options.base.quorum = way.quorum;
   options.base.missing = way.missing;
   options.base.staleness = 2;

@@ -33,6 +33,7 @@ sim::Options trial_of(const LegalWay& row, const optim::Options& training) {
   sim::Options trial;
   trial = reference_world(kNodes, row.kind, training);
   trial.base.schedule = row.schedule;
+  trial.base.topology.sequence = row.sequence;
   trial.base.quorum = row.quorum;
   trial.base.missing = row.missing;
   trial.base.staleness = 2;

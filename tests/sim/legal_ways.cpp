@@ -5,14 +5,46 @@
 #include <functional>
 
 #include "tests/sim/reference.h"
+#include "topology/kinds.h"
+#include "topology/sequence.h"
 
 namespace starling::test {
 
 using gossip::Missing, topology::Kind;
 using optim::AlgorithmRow, optim::algorithm_named;
 
+std::vector<std::pair<topology::SequenceChoice, Kind>> moving_sequences() {
+  std::vector<std::pair<topology::SequenceChoice, Kind>> all;
+  for (const topology::SequenceRow& row : topology::sequences()) {
+    if (!row.make) continue;
+    if (row.allows(Kind::automatic)) {
+      all.push_back({{&row, row.least}, Kind::automatic});
+      if (row.most > 0) all.push_back({{&row, row.least + 1}, Kind::automatic});
+      continue;
+    }
+    for (const topology::KindRow& kind : topology::kinds())
+      if (kind.kind != Kind::file && row.allows(kind.kind))
+        all.push_back({{&row, row.least}, kind.kind});
+  }
+  return all;
+}
+
+std::vector<Rhythm> rhythms() {
+  std::vector<Rhythm> all;
+  for (const gossip::ScheduleRow& row : gossip::schedules()) {
+    all.push_back({std::string(row.name), &row});
+    if (row.is_in_slices) all.back().kind = Kind::complete;
+    if (!row.waits_for_all) continue;
+    for (const auto& [sequence, kind] : moving_sequences())
+      if (!topology::is_directed(kind)) all.push_back({to_string(sequence), &row, sequence, kind});
+  }
+  return all;
+}
+
 std::vector<LegalWay> legal_ways() {
   std::vector<LegalWay> rows;
+  const gossip::ScheduleRow& rounds = *gossip::schedule_named("rounds");
+  const AlgorithmRow& dpsgd = *algorithm_named("dpsgd");
   const auto add = [&rows](const AlgorithmRow& algorithm, const gossip::ScheduleRow& schedule,
                            double quorum = 1, Missing missing = Missing::late,
                            Kind kind = Kind::automatic) {
@@ -29,6 +61,9 @@ std::vector<LegalWay> legal_ways() {
       if (applies(row)) add(row, schedule, quorum);
   };
   const auto is_pairwise = [](const AlgorithmRow& row) { return row.needs.is_pairwise; };
+  const auto bears_one_way = [](const AlgorithmRow& row) {
+    return row.needs.fanout == optim::Fanout::same && row.needs.pairing == optim::Pairing::newest;
+  };
   const auto bears_mixed_rounds = [](const AlgorithmRow& row) {
     return !row.needs.is_pairwise && row.mixed_rounds_instead.empty();
   };
@@ -37,6 +72,13 @@ std::vector<LegalWay> legal_ways() {
   };
   const auto bears_slices = [](const AlgorithmRow& row) {
     return !row.needs.is_pairwise && !row.needs.overlaps && row.needs.fanout == optim::Fanout::same;
+  };
+  const auto add_over = [&](const topology::SequenceChoice& sequence, Kind kind,
+                            const AlgorithmRow& algorithm) {
+    add(algorithm, rounds, 1, Missing::late, kind);
+    rows.back().name = fmt::format("{} {}", algorithm.name, to_string(sequence));
+    if (topology::is_directed(kind)) rows.back().name += " one way";
+    rows.back().sequence = sequence;
   };
   for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
     if (schedule.is_pairwise)
@@ -47,22 +89,30 @@ std::vector<LegalWay> legal_ways() {
       add_those(bears_loose, schedule);
     else
       add_those(std::not_fn(is_pairwise), schedule);
-    if (schedule.waits_for_all) add_those(bears_mixed_rounds, schedule, .5);
+    if (!schedule.waits_for_all) continue;
+    add_those(bears_mixed_rounds, schedule, .5);
+    for (const auto& [sequence, kind] : moving_sequences())
+      for (const AlgorithmRow& row : optim::algorithms())
+        if (!is_pairwise(row) && (!topology::is_directed(kind) || bears_one_way(row)))
+          add_over(sequence, kind, row);
   }
-  const AlgorithmRow& dpsgd = *algorithm_named("dpsgd");
   for (const gossip::ScheduleRow& schedule : gossip::schedules())
-    if (!schedule.is_pairwise && !schedule.is_matched && !schedule.is_in_slices)
-      add(dpsgd, schedule, 1, Missing::reuse);
-  const gossip::ScheduleRow& rounds = *gossip::schedule_named("rounds");
+    if (!schedule.is_pairwise && !schedule.is_in_slices) add(dpsgd, schedule, 1, Missing::reuse);
   add(dpsgd, rounds, 1, Missing::self);
   add(*algorithm_named("dpsgd-pipelined"), rounds, 1, Missing::reuse);
   add(dpsgd, rounds, 1, Missing::reuse, Kind::exponential);
   for (const auto outer : {optim::OuterKind::nesterov, optim::OuterKind::slowmo})
     for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
       if (!schedule.goes_in_step()) continue;
+      const auto add_outer = [&] {
+        rows.back().name += fmt::format(" outer={}", optim::name(outer));
+        rows.back().outer = outer;
+      };
       add(dpsgd, schedule);
-      rows.back().name += fmt::format(" outer={}", optim::name(outer));
-      rows.back().outer = outer;
+      add_outer();
+      if (!schedule.waits_for_all) continue;
+      for (const auto& [sequence, kind] : moving_sequences())
+        add_over(sequence, kind, dpsgd), add_outer();
     }
   return rows;
 }
@@ -95,9 +145,11 @@ bool allows(const LegalWay& way, const optim::WireForm& codec) {
 bool allows(const LegalWay& way, const optim::MixRule& rule) {
   if (rule.is_plain) return true;
   if (!way.algorithm->distance_refusal.empty() || way.schedule->is_in_slices) return false;
-  if (way.outer != optim::OuterKind::none && way.schedule->is_matched) return false;
+  if (way.sequence.moves() &&
+      (topology::is_directed(way.kind) || way.outer != optim::OuterKind::none))
+    return false;
   return !rule.is_trimmed ||
-         (!way.algorithm->is_exact && !way.schedule->is_pairwise && !way.schedule->is_matched);
+         (!way.algorithm->is_exact && !way.schedule->is_pairwise && !way.sequence.moves());
 }
 
 optim::Options walk_training(const AlgorithmRow& algorithm) {
@@ -123,6 +175,7 @@ sim::Options world_by(const LegalWay& way, const optim::Options& training, std::
                       double loss) {
   sim::Options options = reference_world(nodes, way.kind, training);
   options.base.schedule = way.schedule;
+  options.base.topology.sequence = way.sequence;
   options.base.quorum = way.quorum;
   options.base.missing = way.missing;
   options.base.staleness = 2;

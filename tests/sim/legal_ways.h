@@ -22,9 +22,22 @@ struct LegalWay {
   gossip::Missing missing = gossip::Missing::late;
   topology::Kind kind = topology::Kind::automatic;
   optim::OuterKind outer = optim::OuterKind::none;
+  topology::SequenceChoice sequence = {};
 };
 
 std::vector<LegalWay> legal_ways();
+// When nodes exchange: each schedule, and rounds over each sequence of graphs whose edges lead both
+// ways.
+struct Rhythm {
+  std::string name;
+  const gossip::ScheduleRow* schedule;
+  topology::SequenceChoice sequence = {};
+  topology::Kind kind = topology::Kind::automatic;
+};
+std::vector<Rhythm> rhythms();
+// Every sequence of graphs but still, over each kind of graph that it may be taken from; base with
+// one and with two neighbours a round.
+std::vector<std::pair<topology::SequenceChoice, topology::Kind>> moving_sequences();
 // `training` by that way.
 optim::Options training_by(const LegalWay& way, optim::Options training);
 

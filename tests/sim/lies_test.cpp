@@ -129,6 +129,7 @@ Outcome after_lies(const Trial& trial) {
   sim::Options options = reference_world(trial.nodes, trial.topology.kind, training);
   options.base.topology = trial.topology;
   options.base.schedule = trial.way.schedule;
+  options.base.topology.sequence = trial.way.sequence;
   options.base.quorum = trial.way.quorum;
   options.base.missing = trial.way.missing;
   options.base.expect = trial.nodes;

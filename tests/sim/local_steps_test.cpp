@@ -68,7 +68,7 @@ void check_trace(const Trace& trace, const ReferenceShape& shape = {}) {
   CAPTURE(std::string(topology::to_string(trace.kind)));
   CAPTURE(shape.n);
   Lockstep lockstep(trace.kind, training_of(trace), shape);
-  if (trace.is_matched) lockstep.match_from(kMatchings);
+  if (trace.is_matched) lockstep.follow("matching", kMatchings);
   std::uint64_t round = 0;
   for (const std::size_t k : {0U, 1U, 2U}) {
     const std::uint64_t until = std::array<std::uint64_t, 3>{1, 10, trace.rounds}[k];
@@ -116,7 +116,7 @@ TEST_CASE("NoLoCo without its pull lets the models fly apart") {
   training.local_steps.fixed = 5;
   training.outer_pull = 0;
   Lockstep lockstep(Kind::complete, training);
-  lockstep.match_from(kMatchings);
+  lockstep.follow("matching", kMatchings);
   lockstep.run(100);
   CHECK(lockstep.error() == doctest::Approx(1.949).epsilon(3e-4));
 }
@@ -156,7 +156,7 @@ TEST_CASE("Exact diffusion with many corrected steps ends in the optimum") {
     CAPTURE(end.local_steps);
     Lockstep lockstep(end.kind,
                       training_of({kLed, end.kind, end.is_matched, end.local_steps, .1, 400, {}}));
-    if (end.is_matched) lockstep.match_from(kMatchings);
+    if (end.is_matched) lockstep.follow("matching", kMatchings);
     lockstep.run(full_or<std::uint64_t>(400, 10));
     if (tries_full()) CHECK(lockstep.error() < end.most);
   }
@@ -183,7 +183,7 @@ TEST_CASE("With adam inside only the correction before it ends near the optimum"
   if (!tries_full()) return;
   const auto end = [](const Method& method, Kind kind, bool is_matched, std::size_t local_steps) {
     Lockstep lockstep(kind, training_of({method, kind, is_matched, local_steps, .05, 400, {}}));
-    if (is_matched) lockstep.match_from(kMatchings);
+    if (is_matched) lockstep.follow("matching", kMatchings);
     lockstep.run(400);
     return lockstep.error();
   };
@@ -251,7 +251,7 @@ TEST_CASE("Exact algorithms are exact by partners on any graph and with one node
       CAPTURE(name);
       CAPTURE(std::string(topology::to_string(kind)));
       Lockstep lockstep(kind, training_of({{name}, kind, kByPartners, 5, .1, 0, {}}), {.n = 7});
-      lockstep.match_from(1);
+      lockstep.follow("matching");
       lockstep.run(full_or<std::uint64_t>(600, 10));
       if (tries_full()) CHECK(lockstep.error() < 1e-10);
     }
@@ -263,10 +263,10 @@ TEST_CASE("Nodes that exchange by partners do over messages what they do without
     const Trace trace{method, Kind::complete, kByPartners, 5, .1, 40, {}};
     const optim::Options training = training_of(trace);
     Lockstep lockstep(trace.kind, training);
-    lockstep.match_from(kMatchings);
+    lockstep.follow("matching", kMatchings);
     lockstep.run(full_or<std::uint64_t>(40, 10));
     sim::Options options = reference_world(16, trace.kind, training);
-    options.base.schedule = gossip::schedule_named("matching");
+    options.base.topology.sequence = *topology::parse_sequence("matching");
     options.base.topology.seed = kMatchings;
     options.base.expect = 16;
     options.base.goal.rounds = full_or<std::uint64_t>(40, 10);

@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "topology/build.h"
-#include "topology/matching.h"
+#include "topology/sequence.h"
 
 namespace starling::test {
 namespace {
@@ -47,7 +48,8 @@ Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, const optim::Options&
       spans_(nodes),
       later_(nodes),
       is_alone_(nodes),
-      problems_(nodes) {
+      problems_(nodes),
+      turns_{.kind = kind} {
   for (std::size_t node = 0; node < nodes; ++node) start(node);
   found();
   for (std::size_t node = 0; node < nodes; ++node) come_back(node);
@@ -135,8 +137,8 @@ void Lockstep::adopt(std::size_t node, const Payload& snapshot) {
 void Lockstep::run(std::uint64_t rounds) {
   for (std::uint64_t k = 0; k < rounds; ++k) {
     ++round_;
-    if (matching_seed_)
-      exchange_by_partners();
+    if (turns_.sequence.moves())
+      exchange_by_turns();
     else if (!needs_.is_pairwise)
       exchange_all();
     else
@@ -155,20 +157,37 @@ void Lockstep::exchange_all() {
   }
 }
 
-void Lockstep::exchange_by_partners() {
-  const std::vector<int> partners = topology::matching(graph_, *matching_seed_, round_ - 1);
+void Lockstep::follow(std::string_view sequence, std::uint64_t seed) {
+  turns_.sequence = *topology::parse_sequence(sequence);
+  turns_.seed = seed;
+  if (const auto edges = turns_.sequence.row->edges) whole_ = edges(turns_, whole_.size());
+  follow_present();
+}
+
+void Lockstep::exchange_by_turns() {
+  const topology::SequenceRow& row = *turns_.sequence.row;
+  auto turns = row.make(turns_, graph_)->round(round_ - 1);
   const std::vector<double> before = spans_;
   for (const std::size_t node : present_) {
-    const int partner = partners[node];
-    make_offer(node, true, partner < 0 ? std::vector<int>() : std::vector{partner});
+    std::vector<int> peers;
+    std::erase_if(turns[node], [this](const topology::Turn& turn) {
+      return !std::ranges::binary_search(present_, static_cast<std::size_t>(turn.vertex));
+    });
+    for (const topology::Turn& turn : turns[node])
+      if (turn.out) peers.push_back(turn.vertex);
+    make_offer(node, true, peers);
   }
   for (const std::size_t node : present_) {
-    if (is_alone_[node]) spans_[node] += before[node];
-    is_alone_[node] = partners[node] < 0;
+    if (is_alone_[node] && row.spreads_flows) spans_[node] += before[node];
+    is_alone_[node] = turns[node].empty();
   }
   for (const std::size_t node : present_) {
     std::vector<optim::MixTerm> mix;
-    if (!is_alone_[node]) mix.push_back(term(node, static_cast<std::size_t>(partners[node]), 0.5));
+    for (const topology::Turn& turn : turns[node])
+      if (turn.in) {
+        mix.push_back(term(node, static_cast<std::size_t>(turn.vertex), turn.weight));
+        mix.back().span /= PLANTED(undamped_dual) ? 1 : row.theta;
+      }
     absorb(node, std::move(mix));
   }
 }

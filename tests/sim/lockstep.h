@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,9 +32,10 @@ class Lockstep {
   // Of a pairwise algorithm a round is as many exchanges as nodes are present: one of them, by
   // chance, steps and exchanges with one of its neighbours, by chance.
   void run(std::uint64_t rounds);
-  // From now on a node exchanges with one neighbour a round, its partner in the matchings of this
-  // seed. Not of a pairwise algorithm.
-  void match_from(std::uint64_t seed) { matching_seed_ = seed; }
+  // From now on a node exchanges as the sequence of graphs says, such as "matching", which is drawn
+  // by this seed. Its graph replaces that of the constructor if it has one of its own. Not of a
+  // pairwise algorithm.
+  void follow(std::string_view sequence, std::uint64_t seed = 1);
   // From now on node i takes paces[i] times the local steps, and its jobs say so.
   void run_at(std::vector<double> paces) { paces_ = std::move(paces); }
   // From now on chance is drawn from this seed; before it is 1.
@@ -66,7 +68,7 @@ class Lockstep {
   void found();
   void follow_present();
   void exchange_all();
-  void exchange_by_partners();
+  void exchange_by_turns();
   void exchange_two();
   void set_steps(optim::Job& job, std::size_t node) const;
   void make_offer(std::size_t node, bool has_step, const std::vector<int>& peers);
@@ -88,11 +90,11 @@ class Lockstep {
   std::vector<optim::Done> offers_;
   std::vector<double> spans_;   // learning rate times steps since the last pair
   std::vector<double> later_;   // the same of the steps taken after the last offer
-  std::vector<bool> is_alone_;  // it had no partner in the last round
+  std::vector<bool> is_alone_;  // it had no turn in the last round
   std::vector<std::optional<std::string>> problems_;
   std::uint64_t round_ = 0;
   Prng prng_{1};
-  std::optional<std::uint64_t> matching_seed_;
+  topology::Options turns_;
   std::vector<double> paces_;  // empty: all 1
 };
 

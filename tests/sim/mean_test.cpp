@@ -233,17 +233,20 @@ TEST_CASE("The mean stays when nodes leave over a bad network") {
 TEST_CASE("The mean stays through a partition under loss with algorithms that keep flows") {
   for (const optim::AlgorithmRow& row : optim::algorithms()) {
     if (row.needs.pairing != optim::Pairing::exactly_once) continue;
-    for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
+    for (const test::Rhythm& rhythm : test::rhythms()) {
+      const gossip::ScheduleRow& schedule = *rhythm.schedule;
       if (row.needs.is_pairwise != schedule.is_pairwise || schedule.is_loose) continue;
       for (const char* codec : {"f32", "i4"}) {
         CAPTURE(std::string(row.name));
-        CAPTURE(std::string(schedule.name));
+        CAPTURE(rhythm.name);
         CAPTURE(codec);
         optim::Options training = training_with(&row, codec);
         if (schedule.is_in_slices && training.codec.remembers()) continue;
         training.aggregation.slicing.is_on = schedule.is_in_slices;
         sim::Options options = world_of(kWhole, training, 1);
-        if (schedule.is_in_slices) options.base.topology.kind = topology::Kind::complete;
+        if (schedule.is_in_slices || rhythm.sequence.moves())
+          options.base.topology.kind = rhythm.kind;
+        options.base.topology.sequence = rhythm.sequence;
         options.base.expect = kWhole;
         options.base.schedule = &schedule;
         Mass mass(options, training, kWhole);

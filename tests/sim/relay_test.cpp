@@ -203,10 +203,13 @@ TEST_CASE("Relays alone do no rounds and say so") {
 }
 
 TEST_CASE("A relay ends when the nodes with data have ended and not before") {
-  for (const std::string_view schedule : {"rounds", "async", "matching"}) {
-    CAPTURE(std::string(schedule));
+  for (const auto& [schedule, sequence] : std::vector<std::pair<std::string, std::string>>{
+           {"rounds", "still"}, {"async", "still"}, {"rounds", "matching"}}) {
+    CAPTURE(schedule);
+    CAPTURE(sequence);
     LegalWay way = way_of("dpsgd");
     way.schedule = gossip::schedule_named(schedule);
+    way.sequence = *topology::parse_sequence(sequence);
     sim::Options options = world_of(way, 1);
     options.base.goal.rounds = 40;
     Relayed cluster(options, training_of(way));

@@ -210,12 +210,12 @@ TEST_CASE("A straggler costs the others little where nobody waits for it") {
 
 namespace {
 
-Cluster partners_of(double loss, const char* schedule = "matching",
-                    topology::Kind kind = topology::Kind::complete, std::uint64_t seed = 1) {
+Cluster pairs_of(double loss, const char* sequence = "matching",
+                 topology::Kind kind = topology::Kind::complete, std::uint64_t seed = 1) {
   const optim::Options training = reference_training(0.05);
   sim::Options options = reference_world(12, kind, training);
   options.seed = seed;
-  options.base.schedule = gossip::schedule_named(schedule);
+  options.base.topology.sequence = *topology::parse_sequence(sequence);
   options.base.expect = 12;
   options.network.loss = loss;
   return {options, training};
@@ -223,31 +223,31 @@ Cluster partners_of(double loss, const char* schedule = "matching",
 
 }  // namespace
 
-// However rarely two nodes are partners, what is lost between them is asked for after the time that
+// However rarely two nodes exchange, what is lost between them is asked for after the time that
 // an answer takes.
-TEST_CASE("Rounds by partners keep the pace of rounds with all neighbours under loss") {
+TEST_CASE("Rounds over matchings keep the pace of rounds with all neighbours under loss") {
   constexpr std::uint64_t kSeeds = 16;  // the rounds of one vary by a third
-  std::uint64_t by_partners = 0, with_all = 0;
+  std::uint64_t by_pairs = 0, with_all = 0;
   for (std::uint64_t seed = 1; seed <= full_or(kSeeds, std::uint64_t{1}); ++seed) {
-    Cluster pairs = partners_of(0.3, "matching", topology::Kind::complete, seed);
-    Cluster all = partners_of(0.3, "rounds", topology::Kind::grid, seed);
+    Cluster pairs = pairs_of(0.3, "matching", topology::Kind::complete, seed);
+    Cluster all = pairs_of(0.3, "still", topology::Kind::grid, seed);
     for (Cluster* cluster : {&pairs, &all}) {
       cluster->start_all();
       cluster->world.run_until(Time(full_or(20s, 1s)));
     }
-    by_partners += pairs.round(0);
+    by_pairs += pairs.round(0);
     with_all += all.round(0);
   }
-  CAPTURE(by_partners);
+  CAPTURE(by_pairs);
   CAPTURE(with_all);
-  if (tries_full()) MESSAGE("rounds by partners: " << by_partners << ", with all: " << with_all);
-  if (tries_full()) CHECK(by_partners > with_all / 2);
+  if (tries_full()) MESSAGE("rounds by pairs: " << by_pairs << ", with all: " << with_all);
+  if (tries_full()) CHECK(by_pairs > with_all / 2);
 }
 
 // Each node waits once for it, 8 s, one after the other at worst. That patience is for one round of
-// the partner's, and not for the ten rounds between two of its vectors.
-TEST_CASE("A partner that hangs costs each node the patience of one round") {
-  Cluster cluster = partners_of(0);
+// the peer's, and not for the ten rounds between two of its vectors.
+TEST_CASE("A node that hangs costs each node the patience of one round") {
+  Cluster cluster = pairs_of(0);
   for (std::size_t node = 0; node < 12; ++node) cluster.world.machine(node).slowness = 50;
   cluster.start_all();
   cluster.world.run_until(Time(30s));

@@ -35,6 +35,14 @@ TEST_CASE("All laws hold for many seeds beside a node that is slow") {
     FAIL_CHECK(sim::to_text(failure));
 }
 
+TEST_CASE("All laws hold for many seeds over a sequence of graphs") {
+  const sim::SoakOptions options{
+      .world = sequence_trial(), .first_seed = 1, .last_seed = full_or(20U, 1U), .threads = 2};
+  const auto trainers = reference_trainers(sequence_training(), {.n = kSequenceNodes});
+  for (const sim::Verdict& failure : sim::soak(options, trainers).failures)
+    FAIL_CHECK(sim::to_text(failure));
+}
+
 TEST_CASE("All laws hold for many seeds beside a member that gives a false model at the end") {
   const sim::SoakOptions options{
       .world = lying_trial("seal"), .first_seed = 1, .last_seed = full_or(20U, 2U), .threads = 2};

@@ -64,6 +64,24 @@ inline sim::Options lying_trial(std::string_view lie) {
   return trial;
 }
 
+// A sequence of graphs over which exact diffusion diverges if nothing damps it.
+inline optim::Options sequence_training() {
+  optim::Options options = reference_training(0.3);
+  options.algorithm = optim::algorithm_named("ed");
+  return options;
+}
+inline constexpr std::size_t kSequenceNodes = 13;
+inline sim::Options sequence_trial() {
+  sim::Options trial =
+      reference_world(kSequenceNodes, topology::Kind::automatic, sequence_training());
+  const sim::Options quick = quick_trial();
+  trial.compute = quick.compute;
+  trial.network = quick.network;
+  trial.base.topology.sequence = *topology::parse_sequence("base:2");
+  trial.phases = {.chaos = std::chrono::seconds(30), .healed = std::chrono::seconds(330)};
+  return trial;
+}
+
 inline sim::TrainerFactory quick_trainers(const optim::Options& training = fading_training()) {
   return reference_trainers(training, {.n = 8});
 }

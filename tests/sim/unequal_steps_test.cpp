@@ -69,7 +69,7 @@ void check_trace(const Trace& trace, const ReferenceShape& shape) {
   CAPTURE(shape.n);
   Lockstep lockstep(trace.kind, training_of(trace), shape);
   lockstep.run_at(paces_of(shape.n));
-  if (trace.is_matched) lockstep.match_from(kMatchings);
+  if (trace.is_matched) lockstep.follow("matching", kMatchings);
   std::uint64_t round = 0;
   for (const std::size_t k : {0U, 1U, 2U}) {
     const std::uint64_t until = std::array<std::uint64_t, 3>{1, 10, 400}[k];

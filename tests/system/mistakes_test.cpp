@@ -106,7 +106,7 @@ const Mistake kMistakes[] = {
      "starling run: command line: exchange.quorum = \"0\": expected a number from 1e-09 to 1"},
     {"run --exchange.schedule=sometimes",
      "starling run: command line: exchange.schedule = \"sometimes\": expected one of rounds, "
-     "matching, ssp, async, pairwise, allreduce"},
+     "ssp, async, pairwise, allreduce"},
     {"run --exchange.codec=f8",
      "starling run: command line: exchange.codec = \"f8\": expected one of native, f32, f64, f16, "
      "bf16, i8, i4, i2, top:5%, auto"},

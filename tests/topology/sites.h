@@ -4,10 +4,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <vector>
 
 #include "topology/build.h"
+#include "topology/kinds.h"
 
 namespace starling::topology {
 
@@ -33,10 +33,11 @@ inline Graph graph_of(Kind kind, int n) {
 }
 
 // All that need no file.
-inline constexpr auto kDrawnKinds = [] {
-  std::array<Kind, kKinds - 1> kinds;
-  for (std::size_t k = 0; k < kinds.size(); ++k) kinds[k] = static_cast<Kind>(k);
-  return kinds;
+inline const auto kDrawnKinds = [] {
+  std::vector<Kind> drawn;
+  for (const KindRow& row : kinds())
+    if (row.kind != Kind::file) drawn.push_back(row.kind);
+  return drawn;
 }();
 
 }  // namespace starling::topology

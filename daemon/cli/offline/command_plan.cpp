@@ -262,6 +262,11 @@ void put_hidden(json& object, const Question& question, const topology::Detours&
   object["detours"] = names_of(question, detours.added);
 }
 
+// That a node sends, on average. REQUIRES a graph that agrees.
+double vectors_to_consensus(const topology::Plan& plan, const Question& question) {
+  return static_cast<double>(*plan.rounds_to_consensus) * question.traffic.mean_vectors(plan);
+}
+
 json to_json(const topology::Plan& plan, const Question& question) {
   json object = {
       {"kind", plan.kind},
@@ -274,13 +279,17 @@ json to_json(const topology::Plan& plan, const Question& question) {
       {"mixing_rate", plan.lambda2},
       {"spectral_gap", plan.spectral_gap},
       {"schedule", question.traffic.schedule->name},
+      {"sequence", topology::to_string(question.topology.sequence)},
       {"vectors_per_round", question.traffic.mean_vectors(plan)}};
   if (plan.connectivity) {
     object["connectivity"] = *plan.connectivity;
     object["liars"] = topology::tolerated_liars(*plan.connectivity);
   }
   if (plan.diameter) object["diameter"] = *plan.diameter;
-  if (plan.rounds_to_consensus) object["rounds_to_consensus"] = *plan.rounds_to_consensus;
+  if (plan.rounds_to_consensus) {
+    object["rounds_to_consensus"] = *plan.rounds_to_consensus;
+    object["vectors_to_consensus"] = vectors_to_consensus(plan, question);
+  }
   if (const auto& model_bytes = question.model_bytes) {
     const BytesPerRound bytes = bytes_per_round(plan, question);
     object["model_bytes"] = *model_bytes;
@@ -362,6 +371,8 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
   };
   line("topology", fmt::format("{}, {} nodes, {} {}edges", plan.kind, plan.n, plan.edges,
                                plan.directed ? "directed " : ""));
+  if (question.topology.sequence.moves())
+    line("sequence", topology::to_string(question.topology.sequence));
   if (const auto hidden = std::ranges::count_if(question.sites, &topology::Site::is_hidden))
     line("not dialled", fmt::format("{} nodes; {} edges of two of them give way to {} others",
                                     hidden, detours.replaced.size(), detours.added.size()));
@@ -370,8 +381,10 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
   line("spectral gap", fmt::format("{:.4g} (mixing rate {:.4g})", plan.spectral_gap, plan.lambda2));
   line("rounds to consensus",
        or_never(plan.rounds_to_consensus, " (to a millionth of the initial disagreement)"));
+  if (plan.rounds_to_consensus)
+    line("vectors to that", fmt::format("{:.4g} a node", vectors_to_consensus(plan, question)));
   if (plan.connectivity) line("liars", liars_text(*plan.connectivity, plan.n));
-  if (question.codec.form.coding.parts > 1 && question.traffic.schedule->is_matched)
+  if (question.codec.form.coding.parts > 1 && question.topology.sequence.moves())
     line("gt with parts",
          fmt::format("diverges above a learning rate of about {:.2g} / L (the spectral gap over "
                      "the curvature of the loss); ed and admm allow larger ones",
@@ -395,16 +408,19 @@ constexpr auto kPlanOptions = join(
     {{"nodes,n", "N", "nodes; they are named node-0, node-1, ..."},
      {"config,c", "FILE",
       "configuration, INI, of which the topology, the codec and the schedule are read"},
-     {"topology.kind", "KIND", topology::kKindNames},
+     {"topology.kind", "KIND",
+      "who exchanges with whom, such as ring, torus and random; see starling config"},
      {"topology.degree", "K", "neighbours of a node, for the kinds that are drawn with so many"},
      {"topology.probability", "P", "of an edge, for the kinds that draw edges by it"},
      {"topology.seed", "S", "for the kinds that are drawn"},
      {"topology.file", "FILE", "for kind file: two node names a line"},
+     {"topology.sequence", "NAME",
+      "which of the edges a round uses, such as matching and base:2; see starling config"},
      {"hidden", "N|NAMES",
       "nodes that nobody can dial, as behind a NAT: the last N, or node-3,node-5"},
      {"exchange.codec", "CODEC", "numbers on the wire, such as f32, bf16, i4 and top:5%"},
      {"exchange.schedule", "NAME",
-      "when neighbours exchange, such as rounds and matching; see starling config"},
+      "when neighbours exchange, such as rounds and async; see starling config"},
      {"model-bytes", "B|auto",
       "size of the model as it is computed: 4 bytes a parameter, or 8 with model.precision = f64; "
       "auto: of that of the configuration, whose data are read"},
@@ -423,11 +439,14 @@ constexpr auto kPlanOptions = join(
 }  // namespace
 
 Result<std::string> plan_text(const CommandLine& line) {
-  TRY(const Question question, read_question(line));
+  TRY(Question question, read_question(line));
   TRY(const topology::Graph graph, topology::build(question.topology, question.sites));
+  const auto sequence = topology::sequence_of(question.topology, question.sites, graph);
+  if (sequence) question.traffic.sequence = topology::traffic(*sequence, graph.size());
   if (line.has("dot")) return topology::dot(graph, question.sites);
   const topology::Kind kind = topology::resolve(question.topology.kind, question.sites.size());
-  const topology::Plan plan = topology::plan(graph, std::string(topology::to_string(kind)));
+  const topology::Plan plan =
+      topology::plan(graph, std::string(topology::to_string(kind)), sequence.get());
   const topology::Detours detours = topology::detours(question.topology, question.sites, graph);
   if (!line.has("json")) return to_lines(plan, question, detours);
   json object = to_json(plan, question);

@@ -74,8 +74,8 @@ std::vector<RoundTime> plan_rounds(const LinkOptions& options) {
       round_time("dpsgd-pipelined", options, 1, std::max(step, exchange_s)),
       round_time("adpsgd", options, 1, std::max(step, partner_s))};
   if (options.in_slices)
-    rounds.push_back(round_time("schedule = allreduce", options, 1,
-                                step + *options.in_slices * vector_s));
+    rounds.push_back(
+        round_time("schedule = allreduce", options, 1, step + *options.in_slices * vector_s));
   for (const auto& [name, bytes] : options.codecs)
     rounds.push_back(
         round_time(name, options, 1, step + options.neighbors * bytes / options.bytes_per_s));

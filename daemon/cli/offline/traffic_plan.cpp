@@ -11,14 +11,16 @@ namespace starling::daemon {
 
 double TrafficPlan::mean_vectors(const topology::Plan& plan) const {
   if (schedule->is_in_slices) return (1 + part_size) * (plan.n - 1.0) / plan.n;
-  if (has_partner()) return std::min(1.0, plan.degree.mean);
+  if (sequence) return sequence->mean_turns;
+  if (schedule->is_pairwise) return std::min(1.0, plan.degree.mean);
   return plan.degree.mean;
 }
 
 double TrafficPlan::most_vectors(const topology::Plan& plan) const {
   const double hubs = plan.n - hidden;
   if (schedule->is_in_slices) return hubs > 0 ? (plan.n - 1 + part_size * (hubs - 1)) / hubs : 0;
-  return has_partner() ? std::min(1, plan.degree.most) : plan.degree.most;
+  if (sequence) return sequence->most_turns;
+  return schedule->is_pairwise ? std::min(1, plan.degree.most) : plan.degree.most;
 }
 
 TrafficPlan read_traffic_plan(Reader& reader, std::size_t number_bytes) {

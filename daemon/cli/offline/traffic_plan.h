@@ -1,6 +1,6 @@
 // TrafficPlan: how many vectors the schedule of a run sends. Of a node with d neighbours, of n:
 //   rounds, ssp, async   d              to every neighbour
-//   matching             min(1, d)      to the partner of the round
+//   rounds, a sequence   its turns      to the neighbours of the round (topology/sequence.h)
 //   pairwise             min(1, d)      one exchange a round
 //   allreduce            2 (n - 1) / n  as many parts and means; see optim/combine/slices.h
 // With allreduce that is the mean. Of h nodes that sum, each sends h - 1 parts and n - 1 means of
@@ -9,33 +9,34 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "base/settings.h"
 #include "gossip/schedule.h"
 #include "topology/plan.h"
+#include "topology/sequence.h"
 
 namespace starling::daemon {
 
 struct TrafficPlan {
   const gossip::ScheduleRow* schedule = nullptr;
-  int hidden = 0;        // nodes that nobody can dial
+  std::optional<topology::Traffic> sequence = {};  // of topology.sequence; nothing: still
+  int hidden = 0;                                  // nodes that nobody can dial
   double part_size = 1;  // of a part of allreduce, beside the same numbers of a vector
 
   // That a node sends in a round: on average, which it also receives, and at most.
   double mean_vectors(const topology::Plan& plan) const;
   double most_vectors(const topology::Plan& plan) const;
 
-  // One neighbour a round, and not all.
-  bool has_partner() const { return schedule->is_matched || schedule->is_pairwise; }
-  // The same nodes with the schedule of that name.
+  // The same nodes with the schedule of that name, over the whole graph.
   TrafficPlan with(std::string_view name) const {
-    return {gossip::schedule_named(name), hidden, part_size};
+    return {.schedule = gossip::schedule_named(name), .hidden = hidden, .part_size = part_size};
   }
 };
 
 // exchange.schedule, which for pairwise algorithms is pairwise by default, and exchange.masks, for
-// vectors of so many bytes a number. Without hidden nodes.
+// vectors of so many bytes a number. Without hidden nodes and sequence.
 TrafficPlan read_traffic_plan(Reader& reader, std::size_t number_bytes);
 
 }  // namespace starling::daemon

@@ -31,8 +31,8 @@ std::vector<ValuePair> pairs_of(const Combination& combination) {
 }  // namespace
 
 std::span<const std::string_view> varied_keys() {
-  static constexpr std::array<std::string_view, 6> kKeys = {
-      "optim.algorithm",       "exchange.schedule", "exchange.codec",
+  static constexpr std::array<std::string_view, 7> kKeys = {
+      "optim.algorithm",       "exchange.schedule", "topology.sequence", "exchange.codec",
       "optim.local-optimizer", "optim.outer",       "exchange.missing"};
   return kKeys;
 }

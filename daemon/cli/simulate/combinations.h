@@ -31,7 +31,7 @@ std::vector<Combination> covering_pairs(const std::vector<Combination>& legal);
 // Whether a node would take these settings (daemon/setup/legality.h), over the given file and keys.
 bool is_legal(const Combination& combination, const Settings& given);
 
-// "dpsgd matching f32 sgd none late".
+// "dpsgd rounds matching f32 sgd none late".
 std::string row_name(const Combination& combination);
 
 }  // namespace starling::daemon

@@ -173,14 +173,14 @@ Result<std::vector<Combination>> combinations_of(const CommandLine& line) {
   return covering_pairs(legal);
 }
 
-// With partners, an outer momentum continues the effect of one pair while the next pair is another
-// one, and admm, with a state for each edge, exchanges over one edge a round. The models agree more
-// slowly by that factor (docs/simulator.md).
+// Where the graph changes from round to round, an outer momentum continues the effect of one pair
+// while the next pair is another one, and admm, with a state for each edge, exchanges over few
+// edges a round. The models agree more slowly by that factor (docs/simulator.md).
 void give_time(Setup& setup) {
-  constexpr int kSlowByPartners = 7;
+  constexpr int kSlowByTurns = 7;
   const gossip::Options& node = setup.options.base;
   const bool is_slow = setup.outer != optim::OuterKind::none || node.needs.mixing_share == 0;
-  if (is_slow && node.schedule->is_matched) setup.options.phases.healed *= kSlowByPartners;
+  if (is_slow && node.topology.sequence.moves()) setup.options.phases.healed *= kSlowByTurns;
 }
 
 // A row for each combination, as it ends. Gives the exit code.

@@ -26,7 +26,7 @@ class Pairwise : public Scheduler {
         initial_(options.timing.patience_initial),
         counts_flows_(options.needs.pairing == optim::Pairing::exactly_once) {}
 
-  double share(std::size_t) const override { return 0.5; }
+  double share(const EdgeView&, std::size_t) const override { return 0.5; }
 
   std::vector<NodeId> choose(EdgeViews edges) override {
     std::vector<NodeId> free;
@@ -48,8 +48,8 @@ class Pairwise : public Scheduler {
   bool marks_late() const override { return false; }
   bool is_answered_by(const PairState& pairs) const override { return pairs.is_waiting; }
 
-  double span(const SpanSince& edge, const SpanSince&) const override {
-    return std::max(edge.steps, kFade * edge.before);
+  double span(const Spans& spans) const override {
+    return std::max(spans.edge.steps, kFade * spans.edge.before);
   }
 
   bool skips_round(const EdgeView&, std::uint64_t) const override { return false; }

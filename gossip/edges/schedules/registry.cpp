@@ -11,7 +11,6 @@ std::unique_ptr<Scheduler> make_rounds(const Options& options);
 std::unique_ptr<Scheduler> make_ssp(const Options& options);
 std::unique_ptr<Scheduler> make_async(const Options& options);
 std::unique_ptr<Scheduler> make_pairwise(const Options& options);
-std::unique_ptr<Scheduler> make_matching(const Options& options);
 std::unique_ptr<Scheduler> make_allreduce(const Options& options);
 
 namespace {
@@ -22,11 +21,6 @@ constexpr ScheduleRow kRows[] = {
          "each waits for its neighbours' vectors of the same round, no longer than its patience",
      .waits_for_all = true,
      .make = make_rounds},
-    {.name = "matching",
-     .help = "as rounds, but each with one neighbour only, who is drawn anew in every round: the "
-             "least traffic a round",
-     .is_matched = true,
-     .make = make_matching},
     {.name = "ssp",
      .help = "runs ahead by up to exchange.staleness rounds",
      .is_loose = true,

@@ -14,7 +14,7 @@ WaitingScheduler::WaitingScheduler(const Options& options, Rules rules, double q
       pull_(mixes_rounds(options) && counts_pairs(options) ? 0.5 : 1) {}
 
 // A node without neighbours may get a neighbour before its next offer.
-double WaitingScheduler::share(std::size_t degree) const {
+double WaitingScheduler::share(const EdgeView&, std::size_t degree) const {
   return pull_ / ((PLANTED(share_too_large) ? 0.0 : 1.0) +
                   static_cast<double>(std::max<std::size_t>(degree, 1)));
 }

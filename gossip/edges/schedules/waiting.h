@@ -10,7 +10,7 @@ namespace starling::gossip {
 class WaitingScheduler : public Scheduler {
  public:
   // pull / (1 + max(degree, 1)): the shares of all neighbours add up to less than one.
-  double share(std::size_t degree) const override;
+  double share(const EdgeView& edge, std::size_t degree) const override;
   std::vector<NodeId> choose(EdgeViews edges) override;
   // Whether the round waits for no peer any more, or enough peers have sent their vectors.
   bool may_finish(Time now, const CurrentRound& current, EdgeViews edges) const override;

@@ -1,0 +1,106 @@
+// Exact algorithms over sequences of graphs (topology/sequence.h): rounds to the optimum as in the
+// tables of docs/algorithms.md, on the reference problem with full gradients.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/planted.h"
+#include "tests/lengths.h"
+#include "tests/sim/legal_ways.h"
+#include "tests/sim/lockstep.h"
+#include "topology/kinds.h"
+#include "topology/sequence.h"
+
+using namespace starling;
+using namespace starling::test;
+using optim::algorithm_named;
+using topology::Kind;
+
+namespace {
+
+constexpr double kNear = 1e-8, kFar = 1e3;
+
+struct Run {
+  std::string algorithm, sequence;
+  Kind kind = Kind::complete;
+  std::size_t nodes = 16;
+  double rate = .3;
+};
+
+Lockstep lockstep_of(const Run& run) {
+  optim::Options training = reference_training(run.rate);
+  training.algorithm = algorithm_named(run.algorithm);
+  Lockstep lockstep(run.kind, training, {.n = run.nodes});
+  lockstep.follow(run.sequence);
+  return lockstep;
+}
+
+// Nothing: not within that many rounds.
+std::optional<std::uint64_t> rounds_to_optimum(const Run& run, std::uint64_t most) {
+  Lockstep lockstep = lockstep_of(run);
+  for (std::uint64_t round = 1; round <= most; ++round) {
+    lockstep.run(1);
+    const double error = lockstep.error();
+    if (error <= kNear) return round;
+    if (!(error < kFar)) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("Over sequences exact algorithms take the rounds of an independent implementation") {
+  struct Known {
+    std::string algorithm;
+    std::size_t nodes;
+    double rate;
+    double rounds;
+  };
+  for (const Known& known :
+       {Known{"ed", 5, .3, 294}, Known{"ed", 13, .3, 222}, Known{"ed", 16, .3, 199},
+        Known{"ed", 33, .3, 365}, Known{"gt", 5, .3, 299}, Known{"gt", 13, .3, 235},
+        Known{"gt", 16, .3, 222}, Known{"gt", 33, .3, 2318}, Known{"ed", 5, .03, 3069},
+        Known{"ed", 13, .03, 2410}, Known{"ed", 16, .03, 2312}, Known{"ed", 33, .03, 2136},
+        Known{"gt", 13, .03, 2411}, Known{"gt", 33, .03, 2137}}) {
+    if (known.rounds > 300 && !tries_full()) continue;
+    CAPTURE(known.algorithm);
+    CAPTURE(known.nodes);
+    CAPTURE(known.rate);
+    const auto rounds = rounds_to_optimum({.algorithm = known.algorithm,
+                                           .sequence = "base:2",
+                                           .nodes = known.nodes,
+                                           .rate = known.rate},
+                                          4000);
+    REQUIRE(rounds.has_value());
+    CHECK(static_cast<double>(*rounds) == doctest::Approx(known.rounds).epsilon(.1));
+  }
+}
+
+TEST_CASE("With the whole dual step exact diffusion diverges over base two") {
+  Lockstep lockstep = lockstep_of({.algorithm = "ed", .sequence = "base:2", .nodes = 13});
+  planted::active = planted::bug("undamped_dual");
+  lockstep.run(400);
+  planted::active = planted::kNoBug;
+  CHECK_FALSE(lockstep.error() < kFar);
+}
+
+// The slowest of these is gt over base:2 of 33 nodes.
+TEST_CASE("Over every sequence exact algorithms end in the optimum for every number of nodes") {
+  for (const std::string algorithm : {"ed", "gt"})
+    for (const auto& [sequence, kind] : moving_sequences())
+      for (std::size_t nodes = 2; nodes <= 33; nodes += full_or<std::size_t>(1, 11))
+        for (const double rate : all_or_first<double>(1, {.3, .1})) {
+          if (topology::is_directed(kind)) continue;
+          CAPTURE(algorithm);
+          CAPTURE(to_string(sequence));
+          CAPTURE(nodes);
+          CAPTURE(rate);
+          const Run run{algorithm, to_string(sequence),
+                        kind == Kind::automatic ? Kind::complete : kind, nodes, rate};
+          CHECK(rounds_to_optimum(run, 4000).has_value());
+        }
+}

@@ -1,0 +1,160 @@
+// Sequences of graphs by closed forms: after how many rounds they reach the exact average.
+#include "topology/sequence.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "tests/topology/sites.h"
+#include "topology/matching.h"
+
+using namespace starling;
+using namespace starling::topology;
+
+namespace {
+
+const SequenceRow* row_named(std::string_view name) {
+  const auto row = std::ranges::find(sequences(), name, &SequenceRow::name);
+  REQUIRE(row != sequences().end());
+  return &*row;
+}
+
+struct Example {
+  std::shared_ptr<const Sequence> sequence;
+  Graph graph;
+};
+
+Example example(const Options& options, int n) {
+  const std::vector<Site> sites = sites_of(n);
+  const Graph graph = graph_of(options, n);
+  return {sequence_of(options, sites, graph), graph};
+}
+
+Example base_of(int base, int n) {
+  return example({.sequence = {row_named("base"), base}}, n);
+}
+
+Example one_peer(Kind kind, int n) {
+  return example({.kind = kind, .sequence = {row_named("one-peer")}}, n);
+}
+
+// Both ends of a turn have the same weight, over an edge of the graph, and those of a vertex sum to
+// less than 1.
+void expect_consistent(const Example& of, std::uint64_t rounds) {
+  for (std::uint64_t t = 0; t < rounds; ++t) {
+    const auto round = of.sequence->round(t);
+    REQUIRE(round.size() == of.graph.in.size());
+    for (int i = 0; i < of.graph.size(); ++i) {
+      const std::vector<Turn>& turns = round[static_cast<std::size_t>(i)];
+      CHECK(turns == of.sequence->turns(i, t));
+      double sum = 0;
+      for (const Turn& turn : turns) {
+        const auto& back = round[static_cast<std::size_t>(turn.vertex)];
+        CHECK(std::ranges::count(back, Turn{i, turn.weight, turn.out, turn.in}) == 1);
+        const auto& near = of.graph.in[static_cast<std::size_t>(i)];
+        if (turn.in) CHECK(std::ranges::binary_search(near, turn.vertex));
+        sum += turn.in ? turn.weight : 0;
+      }
+      CHECK(sum < 1);
+    }
+  }
+}
+
+// 2 floor(log2 n) + 1 rounds, or log2 n.
+std::size_t rounds_of_base_two(int n) {
+  const auto bits = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(n)) - 1);
+  return std::has_single_bit(static_cast<unsigned>(n)) ? bits : 2 * bits + 1;
+}
+
+}  // namespace
+
+TEST_CASE("Base two reaches the exact average after twice log n rounds for every n") {
+  for (int n = 2; n <= 33; ++n) {
+    CAPTURE(n);
+    const Example two = base_of(2, n);
+    expect_consistent(two, two.sequence->period());
+    CHECK(exact_after(*two.sequence, n) == rounds_of_base_two(n));
+    CHECK(two.sequence->period() == rounds_of_base_two(n));
+    CHECK(traffic(*two.sequence, n).most_turns == 1);
+    CHECK(two.sequence->modulus(1) == 0);
+  }
+  CHECK(base_of(2, 100).sequence->period() == 13);
+  CHECK(base_of(2, 1000).sequence->period() == 19);
+}
+
+TEST_CASE("With more neighbours a round base reaches the exact average sooner") {
+  for (const int base : {3, 4, 5})
+    for (int n = 2; n <= 33; ++n) {
+      CAPTURE(base);
+      CAPTURE(n);
+      const Example more = base_of(base, n);
+      expect_consistent(more, more.sequence->period());
+      CHECK(exact_after(*more.sequence, n).has_value());
+      CHECK(traffic(*more.sequence, n).most_turns <= base - 1);
+      const double digits = std::ceil(std::log(n) / std::log(base) - 1e-9);
+      CHECK(static_cast<double>(more.sequence->period()) <= 2 * digits + 1);
+    }
+  CHECK(base_of(3, 8).sequence->period() == 3);  // 2 * 2 * 2
+  CHECK(base_of(4, 12).sequence->period() == 2);
+  CHECK(base_of(3, 27).sequence->period() == 3);
+  CHECK(base_of(4, 64).sequence->period() == 3);
+}
+
+TEST_CASE("By one hop a round the exact average is reached where n is a power of two") {
+  for (const int n : {2, 4, 8, 16, 32}) {
+    const auto bits = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(n)) - 1);
+    for (const Kind kind : {Kind::exponential, Kind::hypercube}) {
+      const Example hops = one_peer(kind, n);
+      expect_consistent(hops, bits);
+      CHECK(exact_after(*hops.sequence, n) == bits);
+      CHECK(traffic(*hops.sequence, n).mean_turns == doctest::Approx(1));
+    }
+  }
+  const Example odd = one_peer(Kind::exponential, 5);
+  expect_consistent(odd, odd.sequence->period());
+  CHECK_FALSE(exact_after(*odd.sequence, 5).has_value());
+  CHECK(odd.sequence->modulus(1) < 1);
+  CHECK(odd.sequence->modulus(1) > 0.1);
+}
+
+TEST_CASE("A sequence of matchings has the pairs of each with half weight") {
+  const Options options{.kind = Kind::torus, .seed = 7, .sequence = {row_named("matching")}};
+  const Example drawn = example(options, 16);
+  expect_consistent(drawn, 20);
+  CHECK(drawn.sequence->period() == 0);
+  const std::vector<int> partners = matching(drawn.graph, 7, 3);
+  for (int i = 0; i < 16; ++i) {
+    const int partner = partners[static_cast<std::size_t>(i)];
+    const auto expected = partner < 0 ? std::vector<Turn>() : std::vector<Turn>{{partner, 0.5}};
+    CHECK(drawn.sequence->turns(i, 3) == expected);
+  }
+}
+
+TEST_CASE("Every sequence has rounds for any number of nodes and none is for a hidden pair") {
+  for (const SequenceRow& row : sequences()) {
+    if (!row.make) continue;
+    for (const KindRow& kind : kinds()) {
+      const Options options{.kind = kind.kind, .sequence = {&row, row.least}};
+      if (kind.kind == Kind::file || !row.allows(kind.kind)) {
+        CHECK(sequence_problem(options).empty() ==
+              (kind.kind == Kind::file && row.allows(kind.kind)));
+        continue;
+      }
+      for (const int n : {1, 2, 3, 7, 12}) {
+        const Example any = example(options, n);
+        REQUIRE(any.sequence);
+        expect_consistent(any, 4);
+      }
+      std::vector<Site> sites = sites_of(9);
+      for (const int hidden : {1, 2, 5}) sites[static_cast<std::size_t>(hidden)].is_hidden = true;
+      const Graph graph = *build(options, sites);
+      const auto sequence = sequence_of(options, sites, graph);
+      for (std::uint64_t t = 0; t < 40; ++t)
+        for (int i = 0; i < 9; ++i)
+          for (const Turn& turn : sequence->turns(i, t))
+            CHECK_FALSE((sites[static_cast<std::size_t>(i)].is_hidden &&
+                         sites[static_cast<std::size_t>(turn.vertex)].is_hidden));
+    }
+  }
+}

@@ -1,0 +1,304 @@
+#include "topology/sequence.h"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "topology/matching.h"
+#include "topology/spectrum.h"
+
+namespace starling::topology {
+namespace {
+
+// The turns of every vertex, of one round.
+using Round = std::vector<std::vector<Turn>>;
+
+// What is left of the error of every start after these rounds, as a matrix: I - J at first.
+class Remainder {
+ public:
+  explicit Remainder(int n) : left_(Eigen::MatrixXd::Identity(n, n).array() - 1.0 / n) {}
+
+  void mix(const Round& round, double share) {
+    const Eigen::MatrixXd before = left_;
+    for (std::size_t i = 0; i < round.size(); ++i)
+      for (const Turn& turn : round[i])
+        if (turn.in) {
+          const auto own = static_cast<Eigen::Index>(i);
+          left_.col(own) += share * turn.weight * (before.col(turn.vertex) - before.col(own));
+        }
+  }
+  bool is_exact() const { return left_.norm() < kExact; }
+  // The largest factor on any error.
+  double norm() const {
+    if (left_.size() == 0) return 0;
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(left_.transpose() * left_,
+                                                                Eigen::EigenvaluesOnly);
+    return std::sqrt(std::max(0.0, solver.eigenvalues().maxCoeff()));
+  }
+
+ private:
+  static constexpr double kExact = 1e-12;
+  Eigen::MatrixXd left_;
+};
+
+// ---- matching: topology/matching.h, each pair with weight 1/2
+
+class Matchings final : public Sequence {
+ public:
+  Matchings(Graph graph, std::uint64_t seed) : graph_(std::move(graph)), seed_(seed) {}
+
+  Round round(std::uint64_t round) const override {
+    Round turns(graph_.in.size());
+    const std::vector<int> partners = matching(graph_, seed_, round);
+    for (std::size_t i = 0; i < turns.size(); ++i)
+      if (partners[i] >= 0) turns[i] = {{partners[i], 0.5}};
+    return turns;
+  }
+  std::vector<Turn> turns(int vertex, std::uint64_t round) const override {
+    const int partner = matching(graph_, seed_, round)[static_cast<std::size_t>(vertex)];
+    if (partner < 0) return {};
+    return {{partner, 0.5}};
+  }
+  std::size_t period() const override { return 0; }
+  double modulus(double share) const override { return matching_modulus(graph_, share); }
+
+ private:
+  Graph graph_;
+  std::uint64_t seed_;
+};
+
+std::shared_ptr<const Sequence> make_matchings(const Options& options, const Graph& graph) {
+  return std::make_shared<Matchings>(graph, options.seed);
+}
+
+// ---- sequences that repeat
+
+class Periodic final : public Sequence {
+ public:
+  // REQUIRES one round or more.
+  explicit Periodic(std::vector<Round> rounds) : rounds_(std::move(rounds)) {}
+
+  Round round(std::uint64_t round) const override { return rounds_[round % rounds_.size()]; }
+  std::vector<Turn> turns(int vertex, std::uint64_t round) const override {
+    return rounds_[round % rounds_.size()][static_cast<std::size_t>(vertex)];
+  }
+  std::size_t period() const override { return rounds_.size(); }
+  double modulus(double share) const override {
+    Remainder left(static_cast<int>(rounds_.front().size()));
+    for (const Round& round : rounds_) left.mix(round, share);
+    return left.is_exact() ? 0 : std::pow(left.norm(), 1.0 / static_cast<double>(rounds_.size()));
+  }
+
+ private:
+  std::vector<Round> rounds_;
+};
+
+// A round without turns, if there is none.
+std::shared_ptr<const Sequence> periodic(std::vector<Round> rounds, int n) {
+  if (rounds.empty()) rounds.emplace_back(static_cast<std::size_t>(n));
+  return std::make_shared<Periodic>(std::move(rounds));
+}
+
+// ---- one-peer: the edges of an exponential graph or a hypercube, one hop a round
+
+bool has_hops(Kind kind) {
+  return kind == Kind::exponential || kind == Kind::hypercube;
+}
+
+std::shared_ptr<const Sequence> make_one_peer(const Options& options, const Graph& graph) {
+  const int n = graph.size();
+  std::vector<Round> rounds;
+  for (int hop = 1; hop < n; hop *= 2) {
+    Round round(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) {
+      std::vector<Turn>& turns = round[static_cast<std::size_t>(i)];
+      const int ahead = (i + hop) % n, behind = (i + n - hop) % n;
+      if (options.kind == Kind::hypercube) {
+        if ((i ^ hop) < n) turns = {{i ^ hop, 0.5}};
+      } else if (ahead == behind) {
+        turns = {{ahead, 0.5}};
+      } else {
+        turns = {{ahead, 0.5, false, true}, {behind, 0.5, true, false}};
+        std::ranges::sort(turns, {}, &Turn::vertex);
+      }
+    }
+    rounds.push_back(std::move(round));
+  }
+  return periodic(std::move(rounds), n);
+}
+
+// ---- base: Takezawa, Sato, Bao, Niwa, Yamada: Beyond exponential graph, 2023, in blocks. If n is
+// a product of numbers up to B, all vertices are one block. Otherwise they are cut, in their order,
+// into blocks of d B^a, the digits d of n in base B, the largest first. Each block averages itself,
+// factor by factor of its size. Then block by block: each vertex of the rest, all blocks after this
+// one, meets another vertex of the block, and the pair weighs w = block / (block + rest). After
+// that the sum of the block is right, and that of the rest too. The block averages itself once
+// more, while the next one goes on.
+
+struct Block {
+  int first = 0, size = 1;
+  std::vector<int> factors = {};  // of the size, each up to B
+};
+
+// Nothing if a prime factor of n is larger than B.
+std::optional<Block> whole_block(int n, int base) {
+  Block block{.size = n};
+  for (int rest = n; rest > 1;) {
+    int factor = std::min(base, rest);
+    while (factor > 1 && rest % factor != 0) --factor;
+    if (factor == 1) return std::nullopt;
+    block.factors.push_back(factor);
+    rest /= factor;
+  }
+  return block;
+}
+
+std::vector<Block> blocks_of(int n, int base) {
+  if (auto whole = whole_block(n, base)) return {*std::move(whole)};
+  std::vector<Block> blocks;
+  std::vector<int> factors;
+  int unit = 1;
+  for (; unit <= n / base; unit *= base) factors.push_back(base);
+  for (int first = 0; first < n; unit /= base) {
+    if (const int copies = (n - first) / unit; copies > 0) {
+      blocks.push_back({first, copies * unit, factors});
+      if (copies > 1) blocks.back().factors.push_back(copies);
+      first += copies * unit;
+    }
+    if (!factors.empty()) factors.pop_back();
+  }
+  return blocks;
+}
+
+class BaseRounds {
+ public:
+  BaseRounds(int n, int base) : n_(n) {
+    if (n == 0) return;
+    const std::vector<Block> blocks = blocks_of(n, base);
+    for (const Block& block : blocks) average(block, 0);
+    for (std::size_t k = 0; k + 1 < blocks.size(); ++k) {
+      const std::size_t meeting = blocks.front().factors.size() + k;
+      meet(blocks[k], meeting);
+      average(blocks[k], meeting + 1);
+    }
+  }
+  std::vector<Round> take() { return std::move(rounds_); }
+
+ private:
+  std::vector<Turn>& turns(std::size_t round, int vertex) {
+    while (rounds_.size() <= round) rounds_.emplace_back(static_cast<std::size_t>(n_));
+    return rounds_[round][static_cast<std::size_t>(vertex)];
+  }
+  void average(const Block& block, std::size_t round) {
+    int stride = 1;
+    for (const int factor : block.factors) {
+      for (int k = 0; k < block.size; ++k) {
+        const int own = k / stride % factor, least = k - own * stride;
+        for (int other = 0; other < factor; ++other)
+          if (other != own)
+            turns(round, block.first + k)
+                .push_back({block.first + least + other * stride, 1.0 / factor});
+      }
+      stride *= factor;
+      ++round;
+    }
+  }
+  void meet(const Block& block, std::size_t round) {
+    const int next = block.first + block.size, rest = n_ - next;
+    const double weight = static_cast<double>(block.size) / (block.size + rest);
+    for (int k = 0; k < rest; ++k) {
+      turns(round, block.first + k).push_back({next + k, weight});
+      turns(round, next + k).push_back({block.first + k, weight});
+    }
+  }
+
+  int n_;
+  std::vector<Round> rounds_;
+};
+
+Graph base_edges(const Options& options, int n) {
+  Edges edges;
+  for (const Round& round : BaseRounds(n, options.sequence.size).take())
+    for (int i = 0; i < n; ++i)
+      for (const Turn& turn : round[static_cast<std::size_t>(i)])
+        edges.emplace_back(i, turn.vertex);
+  return undirected(n, edges);
+}
+
+std::shared_ptr<const Sequence> make_base(const Options& options, const Graph& graph) {
+  return periodic(BaseRounds(graph.size(), options.sequence.size).take(), graph.size());
+}
+
+bool is_automatic(Kind kind) {
+  return kind == Kind::automatic;
+}
+
+bool leads_both_ways(Kind kind) {
+  return !is_directed(kind);
+}
+
+constexpr SequenceRow kSequences[] = {
+    {.name = "still", .help = "every round uses all edges"},
+    {.name = "matching",
+     .help = "one neighbour a round, drawn anew in every round: the least traffic a round",
+     .spreads_flows = true,
+     .kinds = "one whose edges lead both ways, such as hypercube and random",
+     .allows = leads_both_ways,
+     .make = make_matchings},
+    {.name = "one-peer",
+     .help = "one neighbour a round, in turn by hops of 1, 2, 4, ...: the exact average after "
+             "log2 n rounds, where n is a power of two",
+     .theta = 0.25,
+     .kinds = "exponential or hypercube",
+     .allows = has_hops,
+     .make = make_one_peer},
+    {.name = "base",
+     .help = "base:2 at most one neighbour a round, base:B up to B - 1, in blocks: the exact "
+             "average after 2 log_B n + 1 rounds or fewer, for every n",
+     .least = 2,
+     .most = 16,
+     .theta = 0.25,
+     .kinds = "auto, for it has edges of its own",
+     .allows = is_automatic,
+     .edges = base_edges,
+     .make = make_base},
+};
+
+}  // namespace
+
+std::span<const SequenceRow> sequences() {
+  return kSequences;
+}
+
+std::shared_ptr<const Sequence> sequence_of(const Options& options, std::span<const Site> sites,
+                                            const Graph& graph) {
+  if (!options.sequence.moves()) return nullptr;
+  if (std::ranges::any_of(sites, &Site::is_hidden)) return make_matchings(options, graph);
+  return options.sequence.row->make(options, graph);
+}
+
+Traffic traffic(const Sequence& sequence, int n) {
+  constexpr std::size_t kRoundsDrawn = 64;  // of a sequence that does not repeat
+  const std::size_t rounds = sequence.period() > 0 ? sequence.period() : kRoundsDrawn;
+  Traffic traffic;
+  for (std::uint64_t t = 0; t < rounds; ++t)
+    for (const std::vector<Turn>& turns : sequence.round(t)) {
+      const auto come = static_cast<int>(std::ranges::count_if(turns, &Turn::in));
+      traffic.mean_turns += static_cast<double>(come) / n / static_cast<double>(rounds);
+      traffic.most_turns = std::max(traffic.most_turns, come);
+    }
+  return traffic;
+}
+
+std::optional<std::size_t> exact_after(const Sequence& sequence, int n) {
+  Remainder left(n);
+  for (std::size_t t = 0; t < sequence.period(); ++t) {
+    if (left.is_exact()) return t;
+    left.mix(sequence.round(t), 1);
+  }
+  if (!left.is_exact()) return std::nullopt;
+  return sequence.period();
+}
+
+}  // namespace starling::topology
