@@ -220,6 +220,11 @@ class Bindings {
     bindings_.back().key.initial = std::move(text);
     return *this;
   }
+  // A running node can take another value of the last key.
+  Bindings& live() {
+    bindings_.back().key.is_live = true;
+    return *this;
+  }
   // The names of all values of the last key, which has no form.
   template <class Names>
   Bindings& among(const Names& names) {

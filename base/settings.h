@@ -33,6 +33,7 @@ struct Key {
   bool list = false;    // may be given several times, or separated by commas
   Scope scope = Scope::own;
   std::vector<std::string> choices{};  // all values that it may take, where they have names
+  bool is_live = false;                // a running node can take another value
 };
 
 class Schema {

@@ -12,6 +12,7 @@
 #include "base/seed_name.h"
 #include "gossip/checkpoint.h"
 #include "gossip/contact.h"
+#include "gossip/options.h"
 #include "gossip/trust/revocations.h"
 #include "gossip/wire/message.h"
 #include "optim/job.h"
@@ -78,6 +79,13 @@ struct CheckpointCommand {
 struct StopCommand {
   std::uint64_t at_round = 0;
 };
+// New values of the settings that a running node can change.
+struct ConfigureCommand {
+  EvaluationPace evaluation;
+  std::uint64_t checkpoint_rounds = 0;  // as in CheckpointPlan
+  Duration checkpoint_every{};
+  std::string text;  // what changes, for people
+};
 // The answer to a Save.
 struct Saved {
   std::string problem = {};      // why the checkpoint is not on the disk; empty: it is
@@ -86,7 +94,7 @@ struct Saved {
 };
 using Input = std::variant<Tick, Received, Trained, Refused, Unanswered, KeyAsked, Resolved,
                            JoinCommand, LeaveCommand, PauseCommand, ResumeCommand,
-                           CheckpointCommand, StopCommand, Saved, RevokeCommand>;
+                           CheckpointCommand, StopCommand, ConfigureCommand, Saved, RevokeCommand>;
 
 // ---- outputs
 // From now on the node is reached there; without a name the driver forgets the node. It precedes
@@ -191,6 +199,7 @@ struct Event {
     saved,
     exchange,  // what the nodes choose of it changed
     data,      // how this node's data differ from the model, or that it trains on others
+    settings,  // which values of settings are new
     problem
   };
   Kind kind;

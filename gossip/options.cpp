@@ -124,9 +124,11 @@ const Bindings<Options>& bindings() {
               Whole{1, 1'000'000'000}, own,
               "rounds between two evaluations, at least; fewer sees more and takes time from "
               "training")
+        .live()
         .bind("eval.share", at(&Options::evaluation, &EvaluationPace::share), Real{0.001, 1}, own,
               "part of a node's time that evaluations take at most: between two more rounds than "
-              "eval.every may pass; 1: only eval.every counts");
+              "eval.every may pass; 1: only eval.every counts")
+        .live();
     return all;
   }();
   return kBindings;

@@ -208,7 +208,7 @@ SpectrumCache::Rounds rounds_of(const gossip::Options& node) {
 }
 
 Outcome<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
-                   const std::string& config_text) {
+                   const Settings& settings) {
   TRY(const Endpoint control, resolve_key("listen.control", config.listen_control));
   TRY(const Endpoint own_http, resolve_key("listen.http", config.listen_http));
   TRY_DO(name_node(daemon, config, control));
@@ -226,8 +226,7 @@ Outcome<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   api.guard_reads = !is_loopback(config.listen_http);
   api.precision = config.learner.model.precision;
   api.rounds = rounds_of(config.node);
-  Handler handler = make_api(
-      daemon.board, [config_text] { return config_text; }, api);
+  Handler handler = make_api(daemon.board, std::make_unique<LiveSettings>(settings), api);
   HttpOptions http;
   http.connections_limit = std::max<std::size_t>(shares.http, 1);
   http.hosts = config.allowed_hosts;
@@ -437,7 +436,7 @@ Outcome<int> run_node(const CommandLine& given) {
   if (is_external(config)) share_cores(1);
   Daemon daemon;
   const GivenKeys keys{ticket ? &*ticket : nullptr, line.has("cluster-key") ? &line : nullptr};
-  TRY_DO(open(daemon, config, keys, config_json(settings)));
+  TRY_DO(open(daemon, config, keys, settings));
   daemon.service.prepares(is_external(config) ? "waits for its trainer" : "reads its data");
   if (is_relay(config.node))
     make_relay(daemon, config);

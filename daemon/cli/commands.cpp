@@ -13,11 +13,11 @@ namespace starling::daemon {
 namespace {
 
 constexpr const ProgramCommand* kCommands[] = {
-    &kRun,      &kUp,          &kStatus, &kFleet,      &kMembers,    &kNeighbors,
-    &kTopology, &kConvergence, &kEvents, &kPlan,       &kSimulate,   &kData,
-    &kPredict,  &kEvaluate,    &kExport, &kConfig,     &kTrace,      &kDoctor,
-    &kJoin,     &kLeave,       &kStop,   &kPause,      &kCheckpoint, &kResume,
-    &kKeygen,   &kInvite,      &kRevoke, &kCompletion, &kManual,     &kVersionCommand};
+    &kRun,         &kUp,     &kStatus,        &kFleet,    &kMembers, &kNeighbors, &kTopology,
+    &kConvergence, &kEvents, &kPlan,          &kSimulate, &kData,    &kPredict,   &kEvaluate,
+    &kExport,      &kConfig, &kTrace,         &kDoctor,   &kSet,     &kJoin,      &kLeave,
+    &kStop,        &kPause,  &kCheckpoint,    &kResume,   &kKeygen,  &kInvite,    &kRevoke,
+    &kCompletion,  &kManual, &kVersionCommand};
 
 }  // namespace
 

@@ -55,7 +55,7 @@ struct Model {
 // The inputs of the node that come from other threads.
 using Command = std::variant<gossip::JoinCommand, gossip::LeaveCommand, gossip::PauseCommand,
                              gossip::ResumeCommand, gossip::CheckpointCommand, gossip::StopCommand,
-                             gossip::RevokeCommand>;
+                             gossip::ConfigureCommand, gossip::RevokeCommand>;
 inline constexpr std::size_t kCommandsLimit = 64;
 
 class Board {

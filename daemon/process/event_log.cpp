@@ -10,7 +10,7 @@ namespace starling::daemon {
 std::string_view name(gossip::Event::Kind kind) {
   return name_of({"joined", "suspected", "cleared", "died", "left", "edge_opened", "edge_closed",
                   "averaged", "started", "paused", "resumed", "ending", "finished", "saved",
-                  "exchange", "data", "problem"},
+                  "exchange", "data", "settings", "problem"},
                  kind);
 }
 

@@ -28,6 +28,10 @@ void set_up(Level least, std::string_view name) {
   spdlog::set_default_logger(std::move(logger));
 }
 
+void set_level(Level least) {
+  spdlog::set_level(translate(least));
+}
+
 void write(Level level, std::string_view text) {
   spdlog::log(translate(level), "{}", printable(text));
 }

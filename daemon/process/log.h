@@ -12,6 +12,8 @@ enum class Level { debug, info, warning, error, off };
 
 // Sets the least level that is printed and the name that starts each line. Any thread may log.
 void set_up(Level least, std::string_view name);
+// Sets the least level from now on.
+void set_level(Level least);
 // The text may come from other nodes: it cannot begin a line of its own.
 void write(Level level, std::string_view text);
 

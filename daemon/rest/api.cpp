@@ -94,20 +94,49 @@ HttpSource events_after(const Board& board, std::uint64_t sequence) {
   };
 }
 
+// Of {"eval.every": 5}.
+Result<std::vector<Term>> changes_of(const json& body) {
+  constexpr std::string_view kExpected =
+      "expected {\"KEY\": VALUE}, and text, a number, true or false as value";
+  if (!body.is_object() || body.empty()) return fail("{}", kExpected);
+  std::vector<Term> changes;
+  for (const auto& [key, value] : body.items()) {
+    if (value.is_string())
+      changes.emplace_back(key, value.get<std::string>());
+    else if (value.is_number() || value.is_boolean())
+      changes.emplace_back(key, value.dump());
+    else
+      return fail("{}: {}", key, kExpected);
+  }
+  return changes;
+}
+
+// "set: eval.every = 5, node.log = debug".
+std::string words_of(std::span<const Term> changes) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : changes) words.push_back(fmt::format("{} = {}", key, value));
+  return fmt::format("set: {}", fmt::join(words, ", "));
+}
+
 class Api {
  public:
-  Api(Board& board, ConfigProvider config, ApiOptions options)
+  Api(Board& board, std::unique_ptr<LiveSettings> settings, ApiOptions options)
       : board_(&board),
-        config_(std::move(config)),
+        settings_(std::move(settings)),
         options_(std::move(options)),
         spectrum_(options_.rounds) {}
 
   HttpResponse answer(const HttpRequest& request) {
     if (auto page = page_response(request)) return *std::move(page);
-    const auto route = std::ranges::find(kRoutes, request.target, &Route::path);
+    // One path may have a route for each of two methods, one after the other.
+    auto route = std::ranges::find(kRoutes, request.target, &Route::path);
     if (route == kRoutes.end())
       return error_response(404, "not_found", fmt::format("no resource {}", request.target));
-    if (request.method != route->method) return wrong_method(request, route->method);
+    const auto next = std::next(route);
+    const bool has_two = next != kRoutes.end() && next->path == route->path;
+    if (has_two && next->method == request.method) route = next;
+    if (request.method != route->method)
+      return wrong_method(request, has_two ? "GET, POST" : route->method);
     if (auto refusal = refused(request, *route)) return *std::move(refusal);
     if (!route->with_snapshot) return (this->*route->answer)(request);
     return once_there(board_->ask(), [this, request, route](std::shared_ptr<const Snapshot> seen) {
@@ -125,7 +154,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 21> kRoutes;
+  static const std::array<Route, 23> kRoutes;
 
   // The result of `answer` for the value, at once or when it is ready.
   template <class Asked, class Answer>
@@ -294,7 +323,29 @@ class Api {
     });
   }
 
-  HttpResponse configuration(const HttpRequest&) { return {.body = config_()}; }
+  HttpResponse configuration(const HttpRequest&) {
+    return {.body = config_json(settings_->settings())};
+  }
+
+  // With POST all values are taken at once, or none.
+  HttpResponse settings(const HttpRequest& request) {
+    if (request.method != "POST") return document(settings_->to_json());
+    if (!is_json(request.content_type)) return not_json(request);
+    const auto changes = changes_of(parse_json(request.body));
+    if (!changes) return bad_request(changes.error().text);
+    const auto config = settings_->tried(*changes);
+    if (!config)
+      return bad_request(fmt::format("{}", fmt::join(split(config.error().text, '\n'), "; ")));
+    HttpResponse response =
+        command(gossip::ConfigureCommand{.evaluation = config->node.evaluation,
+                                         .checkpoint_rounds = config->checkpoint_rounds,
+                                         .checkpoint_every = config->checkpoint_every,
+                                         .text = words_of(*changes)});
+    if (response.status != 202) return response;
+    log::set_level(config->log_level);
+    settings_->take(*changes, snapshot_->status.run.round);
+    return response;
+  }
 
   HttpResponse join(const HttpRequest& request) {
     if (!is_json(request.content_type)) return not_json(request);
@@ -391,7 +442,7 @@ class Api {
   }
 
   Board* board_;
-  ConfigProvider config_;
+  std::unique_ptr<LiveSettings> settings_;
   ApiOptions options_;
   SpectrumCache spectrum_;
   DocumentCache documents_;
@@ -401,7 +452,7 @@ class Api {
   Worker worker_;                             // last: its thread ends before the others
 };
 
-constexpr std::array<Api::Route, 21> Api::kRoutes = {{
+constexpr std::array<Api::Route, 23> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/metrics", "GET", Access::reads, true, &Api::metrics},
@@ -415,6 +466,8 @@ constexpr std::array<Api::Route, 21> Api::kRoutes = {{
     {"/v1/model", "GET", Access::reads, true, &Api::model},
     {"/v1/trace", "GET", Access::reads, true, &Api::trace},
     {"/v1/config", "GET", Access::reads, false, &Api::configuration},
+    {"/v1/settings", "GET", Access::reads, false, &Api::settings},
+    {"/v1/settings", "POST", Access::changes, true, &Api::settings},
     {"/v1/predict", "POST", Access::reads, false, &Api::predict},
     {"/v1/join", "POST", Access::changes, false, &Api::join},
     {"/v1/revocations", "POST", Access::changes, true, &Api::revoke},
@@ -427,8 +480,8 @@ constexpr std::array<Api::Route, 21> Api::kRoutes = {{
 
 }  // namespace
 
-Handler make_api(Board& board, ConfigProvider config, ApiOptions options) {
-  auto api = std::make_shared<Api>(board, std::move(config), std::move(options));
+Handler make_api(Board& board, std::unique_ptr<LiveSettings> settings, ApiOptions options) {
+  auto api = std::make_shared<Api>(board, std::move(settings), std::move(options));
   return [api = std::move(api)](const HttpRequest& request) { return api->answer(request); };
 }
 

@@ -4,19 +4,17 @@
 // gossip/node/inputs.cpp, daemon/process/board.h, a command in daemon/cli/ask/.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "daemon/process/board.h"
 #include "daemon/rest/http_message.h"
 #include "daemon/rest/spectrum_cache.h"
+#include "daemon/setup/live_settings.h"
 #include "models/nets/model_options.h"
 
 namespace starling::daemon {
-
-// The document of /v1/config: effective values and their origin.
-using ConfigProvider = std::function<std::string()>;
 
 struct ApiOptions {
   // Without it every client that reaches the address may change things.
@@ -29,11 +27,12 @@ struct ApiOptions {
   SpectrumCache::Rounds rounds = {};  // of the run
 };
 
-// The handler is for one thread at a time. `board` must outlive it. Errors are
+// The handler is for one thread at a time. `board` must outlive it. `settings`: of this node.
+// Errors are
 // {"error":{"code":…,"message":…}}: 404 for a resource that does not exist, or not yet; 405 with
 // Allow; 400 for an invalid argument or body, 415 for a body that is not application/json; 401
 // without the token; 403 for a change requested by a page of another site; 503 before the node has
 // started or when too many commands wait.
-Handler make_api(Board& board, ConfigProvider config, ApiOptions options = {});
+Handler make_api(Board& board, std::unique_ptr<LiveSettings> settings, ApiOptions options = {});
 
 }  // namespace starling::daemon

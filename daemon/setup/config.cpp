@@ -103,7 +103,8 @@ void bind_node(Bindings<Config>& all) {
             "folder, of this node alone, where it keeps its incarnation and the addresses of the "
             "members it met, to find them again without cluster.join; default: nothing is kept")
       .bind("node.log", &Config::log_level, OneOf{kLogLevels}, own,
-            "least level that is printed: debug, info, warning, error, off");
+            "least level that is printed: debug, info, warning, error, off")
+      .live();
 }
 
 void bind_addresses(Bindings<Config>& all) {
@@ -154,6 +155,7 @@ void bind_checkpoint(Bindings<Config>& all) {
             if (const auto read = read_interval(reader.text("checkpoint.every"), config); !read)
               reader.mistake("checkpoint.every", read.error().text);
           })
+      .live()
       .bind("checkpoint.keep", &Config::checkpoint_keep, Whole{1, 1000}, own,
             "checkpoints that stay on the disk; more bear more damaged ones and take more room")
       .bind("checkpoint.resume", &Config::resumes, kFlag, own,
@@ -366,8 +368,10 @@ std::string config_json(const Settings& settings) {
   nlohmann::ordered_json document;
   for (const Key& key : settings.schema().keys()) {
     const Setting& setting = settings.at(key.name);
-    document[key.name] = {
-        {"value", setting.value}, {"origin", setting.origin}, {"scope", name(key.scope)}};
+    document[key.name] = {{"value", setting.value},
+                          {"origin", setting.origin},
+                          {"scope", name(key.scope)},
+                          {"live", key.is_live}};
   }
   // Paths may be other bytes than UTF-8.
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

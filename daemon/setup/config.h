@@ -65,7 +65,7 @@ std::vector<std::string> doubts(const Config& config, const Schema& schema);
 // their data.
 bool deals_fixed_parts(const Config& config);
 
-// {"section.key": {"value": …, "origin": …, "scope": …}}, as GET /v1/config answers.
+// {"section.key": {"value": …, "origin": …, "scope": …, "live": …}}, as GET /v1/config answers.
 std::string config_json(const Settings& settings);
 
 }  // namespace starling::daemon

@@ -15,7 +15,8 @@ namespace starling::gossip {
 
 class Evaluations {
  public:
-  explicit Evaluations(EvaluationPace pace) : pace_(pace) {}
+  // `pace` outlives this, and may change.
+  explicit Evaluations(const EvaluationPace& pace) : pace_(pace) {}
 
   // The model after that round is judged: by this node, or by the donor of an adopted model.
   void set_judged(std::uint64_t round) { judged_ = round; }
@@ -41,7 +42,7 @@ class Evaluations {
                                 : round >= *judged_ + pace_.every && now >= next_;
   }
 
-  EvaluationPace pace_;
+  const EvaluationPace& pace_;
   std::optional<std::uint64_t> judged_;
   bool has_ended_ = false;
   Time next_{};  // not before

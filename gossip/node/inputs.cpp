@@ -90,6 +90,12 @@ struct Handling {
     command.fleet ? save_all(node, now) : node.saver.want();
   }
   void operator()(const StopCommand& command) const { node.run_end.order(command.at_round); }
+  void operator()(const ConfigureCommand& command) const {
+    node.options.evaluation = command.evaluation;
+    node.options.checkpoint.rounds = command.checkpoint_rounds;
+    node.options.checkpoint.every = command.checkpoint_every;
+    node.outbox.event(Event::Kind::settings, command.text);
+  }
   void operator()(const Saved& saved) const { node.saver.saved(now, saved, node.outbox); }
 };
 

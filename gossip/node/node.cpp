@@ -76,7 +76,7 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       share(node_id(given.name)),
       startup(options, now, life, share, resumed),
       strays(given),
-      saver(given.checkpoint, now),
+      saver(options.checkpoint, now),
       training(options,
                {members, life, exchange, links, donor, saver, budget, run_end, settlement}),
       fleet(given, exchange.means(), membership.extremes()),

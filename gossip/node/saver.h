@@ -16,6 +16,7 @@ namespace starling::gossip {
 
 class Saver {
  public:
+  // `plan` outlives this, and may change.
   Saver(const CheckpointPlan& plan, Time now) : plan_(plan), begun_at_(now) {
     status_.is_kept = plan.is_kept;
   }
@@ -60,7 +61,7 @@ class Saver {
  private:
   bool is_time_to_retry(Time now) const;
 
-  CheckpointPlan plan_;
+  const CheckpointPlan& plan_;
   std::string foundation_;
   std::size_t members_ = 1;
   bool is_wanted_ = false;

@@ -45,8 +45,8 @@ HttpResponse settled(HttpResponse response) {
   return response;
 }
 
-Handler settled_api(Board& board, ConfigProvider config, ApiOptions options = {}) {
-  return [api = make_api(board, std::move(config), std::move(options))](
+Handler settled_api(Board& board, ApiOptions options = {}) {
+  return [api = make_api(board, default_settings(), std::move(options))](
              const HttpRequest& request) { return settled(api(request)); };
 }
 
@@ -60,7 +60,7 @@ Result<models::ModelCard> describe_line(const std::string&) {
 
 struct Fixture {
   Board board;
-  Handler api = settled_api(board, [] { return std::string(R"({"keys":[]})"); });
+  Handler api = settled_api(board);
 
   void publish(const Snapshot& snapshot) {
     board.publish(std::make_shared<const Snapshot>(snapshot));
@@ -138,7 +138,7 @@ TEST_CASE_FIXTURE(Fixture, "All who wait for the model get the same copy of it")
   board.set_wake([&] {
     if (board.is_wanted()) publish(example_snapshot());
   });
-  const Handler unsettled = make_api(board, [] { return std::string(); });
+  const Handler unsettled = make_api(board, default_settings());
   const HttpResponse first = unsettled(get("/v1/model")), second = unsettled(get("/v1/model"));
   REQUIRE(first.later);
   REQUIRE(second.later);
@@ -165,6 +165,36 @@ TEST_CASE_FIXTURE(Fixture, "Every resource answers its own method and no other")
   }
   CHECK(api(get("/v1/join")).status == 405);
   CHECK(api(get("/v1/leave")).fields.front().second == "POST");
+}
+
+TEST_CASE_FIXTURE(Fixture, "Settings of a running node are taken all at once or none") {
+  publish(example_snapshot());
+  CHECK(parsed(api(get("/v1/settings")))["eval.every"]["value"] == "10");
+  for (const char* wrong :
+       {R"({"eval.every": 0})", R"({"eval.every": 5, "node.log": "loud"})",
+        R"({"eval.every": 5, "optim.seed": 1})", R"({"eval.every": 5, "node.name": "other"})",
+        R"({"eval.every": [5]})", "{}", "[]"}) {
+    CAPTURE(wrong);
+    const HttpResponse refusal = api(post("/v1/settings", wrong));
+    CHECK(refusal.status == 400);
+    CHECK(board.take_commands().empty());
+    CHECK(parsed(api(get("/v1/settings")))["eval.every"]["value"] == "10");
+  }
+  REQUIRE(api(post("/v1/settings", R"({"eval.every": 5, "checkpoint.every": "10m"})")).status ==
+          202);
+  const auto commands = board.take_commands();
+  REQUIRE(commands.size() == 1);
+  const auto* command = std::get_if<gossip::ConfigureCommand>(&commands[0]);
+  REQUIRE(command);
+  CHECK(command->evaluation.every == 5);
+  CHECK(command->checkpoint_every == from_seconds(600));
+  CHECK(command->text == "set: checkpoint.every = 10m, eval.every = 5");
+  const json settings = parsed(api(get("/v1/settings")));
+  CHECK(
+      settings["eval.every"] ==
+      json{{"value", "5"}, {"scope", "own"}, {"origin", "set while running"}, {"since_round", 42}});
+  CHECK(parsed(api(get("/v1/config")))["checkpoint.every"]["value"] == "10m");
+  CHECK(api({.method = "DELETE", .target = "/v1/settings"}).fields.front().second == "GET, POST");
 }
 
 TEST_CASE_FIXTURE(Fixture, "The metrics are text and count the events of the board") {
@@ -326,8 +356,7 @@ TEST_CASE_FIXTURE(Fixture, "A page of another site cannot change the node") {
 
 TEST_CASE_FIXTURE(Fixture, "A token guards changes and reading where asked for") {
   publish(example_snapshot());
-  const auto config = [] { return std::string("{}"); };
-  api = settled_api(board, config, {.token = "secret"});
+  api = settled_api(board, {.token = "secret"});
   HttpRequest leave = post("/v1/leave", "");
   CHECK(api(leave).status == 401);
   for (const char* wrong :
@@ -338,7 +367,7 @@ TEST_CASE_FIXTURE(Fixture, "A token guards changes and reading where asked for")
   leave.authorization = "Bearer secret";
   CHECK(api(leave).status == 202);
   CHECK(api(get("/v1/status")).status == 200);
-  api = settled_api(board, config, {.token = "secret", .guard_reads = true});
+  api = settled_api(board, {.token = "secret", .guard_reads = true});
   CHECK(api(get("/v1/status")).status == 401);
   CHECK(api(get("/metrics")).status == 401);
   CHECK(api(get("/healthz")).status == 200);

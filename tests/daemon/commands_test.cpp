@@ -43,7 +43,7 @@ TEST_CASE("Commands tell their outcome by the exit code") {
   board.publish(std::make_shared<const Snapshot>(example_snapshot()));
   board.add(example_point(1));
   auto server = HttpServer::start({.host = "127.0.0.1", .port = 0},
-                                  make_api(board, [] { return std::string("{}"); }));
+                                  make_api(board, default_settings()));
   REQUIRE(server.has_value());
   const std::string url = "http://" + to_string((*server)->endpoint());
   for (const char* command : {"status", "members", "neighbors", "topology", "convergence"}) {
@@ -53,11 +53,15 @@ TEST_CASE("Commands tell their outcome by the exit code") {
   CHECK(run("topology", Words{"--api", url, "--dot"}) == 0);
   CHECK(run("join", Words{"10.0.0.7:7600", "--api", url}) == 0);
   CHECK(run("leave", Words{"--api", url}) == 0);
+  CHECK(run("set", Words{"--api", url}) == 0);
+  CHECK(run("set", Words{"eval.every=3", "--api", url, "--json"}) == 0);
+  CHECK(run("set", Words{"eval.every=0", "--api", url}) == 1);
+  CHECK(run("set", Words{"eval.every", "--api", url}) == 2);
   CHECK(run("pause", Words{"--api", url}) == 0);
   CHECK(run("resume", Words{"--api", url}) == 0);
   const auto commands = board.take_commands();
-  REQUIRE(commands.size() == 3);
-  CHECK(std::holds_alternative<gossip::ResumeCommand>(commands[2]));
+  REQUIRE(commands.size() == 4);
+  CHECK(std::holds_alternative<gossip::ResumeCommand>(commands[3]));
   for (std::size_t k = 0; k < kCommandsLimit; ++k) board.leave_command(gossip::LeaveCommand{});
   CHECK(run("leave", Words{"--api", url}) == 1);
   server->reset();

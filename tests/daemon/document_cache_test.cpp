@@ -47,7 +47,7 @@ TEST_CASE("A text is made once a snapshot and name") {
 
 TEST_CASE("Two requests of one snapshot share their bytes and a new snapshot has new ones") {
   Board board;
-  const Handler api = make_api(board, [] { return std::string("{}"); });
+  const Handler api = make_api(board, default_settings());
   board.publish(snapshot_of_round(41));
   std::vector<HttpResponse> before;
   for (const char* target : kDocuments) {
@@ -70,7 +70,7 @@ TEST_CASE("Two requests of one snapshot share their bytes and a new snapshot has
 
 TEST_CASE("A format of the topology is not answered with the text of another") {
   Board board;
-  const Handler api = make_api(board, [] { return std::string("{}"); });
+  const Handler api = make_api(board, default_settings());
   board.publish(snapshot_of_round(1));
   CHECK(ask_of(api, "/v1/topology").content().starts_with("{"));
   const HttpRequest dot = {.method = "GET", .target = "/v1/topology", .query = "format=dot"};

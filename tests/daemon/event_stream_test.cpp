@@ -10,6 +10,7 @@
 #include "daemon/rest/http_client.h"
 #include "daemon/rest/http_server.h"
 #include "tests/daemon/raw_client.h"
+#include "tests/daemon/snapshot_example.h"
 
 using namespace starling;
 using namespace starling::daemon;
@@ -22,7 +23,7 @@ namespace {
 // A server over a board on which events are pinned.
 struct Fixture {
   Fixture() {
-    auto started = HttpServer::start({"127.0.0.1", 0}, make_api(board, [] { return "{}"; }));
+    auto started = HttpServer::start({"127.0.0.1", 0}, make_api(board, default_settings()));
     REQUIRE(started.has_value());
     server = *std::move(started);
   }

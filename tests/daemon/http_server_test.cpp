@@ -30,8 +30,7 @@ constexpr std::string_view kHalf = "GET /v1/status HTTP/1.1\r\nHost: loc";
 struct Fixture {
   explicit Fixture(HttpOptions options = {}) {
     board.publish(std::make_shared<const Snapshot>(example_snapshot()));
-    auto started =
-        HttpServer::start(kAnyPort, make_api(board, [] { return std::string("{}"); }), options);
+    auto started = HttpServer::start(kAnyPort, make_api(board, default_settings()), options);
     REQUIRE(started.has_value());
     server = *std::move(started);
   }

@@ -13,6 +13,7 @@
 #include "daemon/rest/api.h"
 #include "daemon/rest/http_server.h"
 #include "tests/daemon/raw_client.h"
+#include "tests/daemon/snapshot_example.h"
 
 using namespace starling;
 using namespace starling::daemon;
@@ -66,7 +67,7 @@ std::size_t compressed_size(const std::string& bytes) {
 struct ServedPage {
   ServedPage() {
     auto started = HttpServer::start({.host = "127.0.0.1", .port = 0},
-                                     make_api(board, [] { return std::string("{}"); },
+                                     make_api(board, default_settings(),
                                               {.token = "secret", .guard_reads = true}));
     REQUIRE(started.has_value());
     server = *std::move(started);

@@ -4,9 +4,15 @@
 #include <memory>
 
 #include "daemon/process/board.h"
+#include "daemon/setup/live_settings.h"
 #include "topology/build.h"
 
 namespace starling::daemon {
+
+// Of a node that was given no key.
+inline std::unique_ptr<LiveSettings> default_settings() {
+  return std::make_unique<LiveSettings>(Settings(schema()));
+}
 
 inline gossip::MemberStatus example_member(const std::string& name, gossip::Liveness liveness) {
   gossip::MemberStatus status;

@@ -35,7 +35,7 @@ struct Node {
 
   Snapshot snapshot = example_snapshot();
   Board board;
-  Handler api = make_api(board, [] { return std::string("{}"); }, {.token = "secret"});
+  Handler api = make_api(board, default_settings(), {.token = "secret"});
   HostList hosts{{.host = "127.0.0.1", .port = 7680}, {"node.example"}};
 };
 

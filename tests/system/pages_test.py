@@ -64,7 +64,7 @@ def settings():
             text += f"\n### {own}\n\n| key | default | scope | what it is |\n|---|---|---|---|\n"
             section = own
         value = f"`{cell(setting['value'])}`" if setting["value"] else "–"
-        text += f"| `{key}` | {value} | {setting['scope']} | {cell(helps[key])} |\n"
+        text += f"| `{key}` | {value} | {setting['scope']}{', live' if setting['live'] else ''} | {cell(helps[key])} |\n"
     return text
 
 

@@ -8,6 +8,6 @@ namespace starling::daemon {
 
 extern const ProgramCommand kStatus, kFleet, kMembers, kNeighbors, kTopology, kConvergence, kEvents,
     kTrace, kJoin, kLeave, kStop, kPause, kResume;
-extern const ProgramCommand kExport, kDoctor, kCheckpoint;
+extern const ProgramCommand kExport, kDoctor, kCheckpoint, kSet;
 
 }  // namespace starling::daemon

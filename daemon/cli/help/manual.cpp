@@ -104,6 +104,7 @@ std::string key_text(const Key& key) {
     text +=
         fmt::format(".br\nValues: {}\n", escaped(fmt::format("{}", fmt::join(key.choices, ", "))));
   if (key.scope == Scope::agreed) text += ".br\nAgreed: the same on every node.\n";
+  if (key.is_live) text += ".br\nLive: starling set changes it in a running node.\n";
   return text;
 }
 

@@ -22,6 +22,7 @@ void print_settings(const Settings& settings) {
     for (const std::string& words : wrap_words(key.help, kValueColumns - 2))
       fmt::print("# {}\n", words);
     fmt::print("{}", key.scope == Scope::agreed ? "# agreed: the same on every node\n" : "");
+    fmt::print("{}", key.is_live ? "# live: starling set changes it in a running node\n" : "");
     fmt::print("{} = {}", key.name.substr(own.size() + 1), setting.value);
     fmt::print("{}\n", setting.origin == "default" ? "" : "   # from " + setting.origin);
   }
