@@ -60,6 +60,11 @@ Kind resolve(Kind kind, std::size_t n) {
   return n <= kRingNodesLimit ? Kind::ring : Kind::random;
 }
 
+std::string graph_name(const Options& options, std::size_t n) {
+  if (has_own_edges(options.sequence)) return to_string(options.sequence);
+  return std::string(to_string(resolve(options.kind, n)));
+}
+
 bool is_directed(Kind kind) {
   return row_of(kind).is_directed;
 }

@@ -22,6 +22,10 @@ struct Site {
 // The kind that auto selects for n nodes; any other kind itself.
 Kind resolve(Kind kind, std::size_t n);
 
+// What people call the graph of n nodes: its kind, the one that auto selects, or the sequence if
+// that has edges of its own.
+std::string graph_name(const Options& options, std::size_t n);
+
 // Whether the edges of the kind lead one way.
 bool is_directed(Kind kind);
 

@@ -294,8 +294,7 @@ json topology_kind_json(const Snapshot& snapshot) {
   const gossip::TopologyStatus& seen = snapshot.status.topology;
   json object = {{"kind", snapshot.identity.topology_kind}};
   if (seen.options && seen.sites && seen.options->kind == topology::Kind::automatic)
-    object["chosen"] =
-        topology::to_string(topology::resolve(topology::Kind::automatic, seen.sites->size()));
+    object["chosen"] = topology::graph_name(*seen.options, seen.sites->size());
   return object;
 }
 

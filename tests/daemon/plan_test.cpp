@@ -249,6 +249,7 @@ TEST_CASE("A plan counts the vectors of a sequence and says when all agree") {
     REQUIRE(text.has_value());
     const json plan = json::parse(*text);
     CHECK(plan["sequence"] == row.sequence);
+    CHECK(plan["kind"] == (row.kind == "auto" ? row.sequence : row.kind));
     const double rounds = plan["rounds_to_consensus"];
     if (row.rounds > 0) CHECK(rounds == row.rounds);
     if (row.rounds > 0) CHECK(plan["mixing_rate"] == 0);

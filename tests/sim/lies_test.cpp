@@ -130,6 +130,7 @@ Outcome after_lies(const Trial& trial) {
   options.base.topology = trial.topology;
   options.base.schedule = trial.way.schedule;
   options.base.topology.sequence = trial.way.sequence;
+  if (trial.way.kind != topology::Kind::automatic) options.base.topology.kind = trial.way.kind;
   options.base.quorum = trial.way.quorum;
   options.base.missing = trial.way.missing;
   options.base.expect = trial.nodes;

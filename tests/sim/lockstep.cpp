@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/planted.h"
 #include "topology/build.h"
 #include "topology/sequence.h"
 
@@ -186,7 +185,7 @@ void Lockstep::exchange_by_turns() {
     for (const topology::Turn& turn : turns[node])
       if (turn.in) {
         mix.push_back(term(node, static_cast<std::size_t>(turn.vertex), turn.weight));
-        mix.back().span /= PLANTED(undamped_dual) ? 1 : row.theta;
+        mix.back().span /= row.theta;
       }
     absorb(node, std::move(mix));
   }

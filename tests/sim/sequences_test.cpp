@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/planted.h"
 #include "tests/lengths.h"
 #include "tests/sim/legal_ways.h"
 #include "tests/sim/lockstep.h"
@@ -78,14 +77,6 @@ TEST_CASE("Over sequences exact algorithms take the rounds of an independent imp
     REQUIRE(rounds.has_value());
     CHECK(static_cast<double>(*rounds) == doctest::Approx(known.rounds).epsilon(.1));
   }
-}
-
-TEST_CASE("With the whole dual step exact diffusion diverges over base two") {
-  Lockstep lockstep = lockstep_of({.algorithm = "ed", .sequence = "base:2", .nodes = 13});
-  planted::active = planted::bug("undamped_dual");
-  lockstep.run(400);
-  planted::active = planted::kNoBug;
-  CHECK_FALSE(lockstep.error() < kFar);
 }
 
 // The slowest of these is gt over base:2 of 33 nodes.

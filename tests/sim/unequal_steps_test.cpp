@@ -210,6 +210,8 @@ TEST_CASE("Every exact way of averaging ends in the optimum of the weights with 
       training.weighs_steps = by_steps;
       sim::Options options = slow_world(training);
       options.base.schedule = way.schedule;
+      options.base.topology.sequence = way.sequence;
+      if (way.sequence.moves()) options.base.topology.kind = way.kind;
       options.base.quorum = way.quorum;
       options.base.missing = way.missing;
       options.paces = paces;

@@ -372,7 +372,8 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
   line("topology", fmt::format("{}, {} nodes, {} {}edges", plan.kind, plan.n, plan.edges,
                                plan.directed ? "directed " : ""));
   if (question.topology.sequence.moves())
-    line("sequence", topology::to_string(question.topology.sequence));
+    line("sequence", topology::to_string(question.topology.sequence) +
+                         (question.traffic.hidden > 0 ? ": matchings, as nodes are hidden" : ""));
   if (const auto hidden = std::ranges::count_if(question.sites, &topology::Site::is_hidden))
     line("not dialled", fmt::format("{} nodes; {} edges of two of them give way to {} others",
                                     hidden, detours.replaced.size(), detours.added.size()));
@@ -444,9 +445,8 @@ Result<std::string> plan_text(const CommandLine& line) {
   const auto sequence = topology::sequence_of(question.topology, question.sites, graph);
   if (sequence) question.traffic.sequence = topology::traffic(*sequence, graph.size());
   if (line.has("dot")) return topology::dot(graph, question.sites);
-  const topology::Kind kind = topology::resolve(question.topology.kind, question.sites.size());
-  const topology::Plan plan =
-      topology::plan(graph, std::string(topology::to_string(kind)), sequence.get());
+  const topology::Plan plan = topology::plan(
+      graph, topology::graph_name(question.topology, question.sites.size()), sequence.get());
   const topology::Detours detours = topology::detours(question.topology, question.sites, graph);
   if (!line.has("json")) return to_lines(plan, question, detours);
   json object = to_json(plan, question);

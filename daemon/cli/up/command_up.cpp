@@ -346,9 +346,9 @@ void keep_until_interrupted(Fleet& fleet) {
 }
 
 std::string kind_of(const Config& config, std::size_t nodes) {
-  const topology::Kind kind = config.node.topology.kind;
-  return fmt::format("{}{}", topology::to_string(topology::resolve(kind, nodes)),
-                     kind == topology::Kind::automatic ? ", auto" : "");
+  const topology::Options& options = config.node.topology;
+  return topology::graph_name(options, nodes) +
+         (options.kind == topology::Kind::automatic ? ", auto" : "");
 }
 
 // The curves are means over the nodes that gave theirs.
