@@ -360,6 +360,11 @@ std::string liars_text(double connectivity, int nodes) {
                      100 * static_cast<double>(liars) / nodes, graph);
 }
 
+std::string sequence_text(const Question& question) {
+  return topology::to_string(question.topology.sequence) +
+         (question.traffic.hidden > 0 ? ": matchings, as nodes are hidden" : "");
+}
+
 std::string to_lines(const topology::Plan& plan, const Question& question,
                      const topology::Detours& detours) {
   const auto or_never = [](const auto& value, std::string_view unit) {
@@ -371,9 +376,7 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
   };
   line("topology", fmt::format("{}, {} nodes, {} {}edges", plan.kind, plan.n, plan.edges,
                                plan.directed ? "directed " : ""));
-  if (question.topology.sequence.moves())
-    line("sequence", topology::to_string(question.topology.sequence) +
-                         (question.traffic.hidden > 0 ? ": matchings, as nodes are hidden" : ""));
+  if (question.topology.sequence.moves()) line("sequence", sequence_text(question));
   if (const auto hidden = std::ranges::count_if(question.sites, &topology::Site::is_hidden))
     line("not dialled", fmt::format("{} nodes; {} edges of two of them give way to {} others",
                                     hidden, detours.replaced.size(), detours.added.size()));
