@@ -46,6 +46,7 @@ class Remainder {
 
 class Matchings final : public Sequence {
  public:
+  const SequenceRow& row() const override;
   Matchings(Graph graph, std::uint64_t seed) : graph_(std::move(graph)), seed_(seed) {}
 
   Round round(std::uint64_t round) const override {
@@ -77,7 +78,10 @@ std::shared_ptr<const Sequence> make_matchings(const Options& options, const Gra
 class Periodic final : public Sequence {
  public:
   // REQUIRES one round or more.
-  explicit Periodic(std::vector<Round> rounds) : rounds_(std::move(rounds)) {}
+  Periodic(const SequenceRow& row, std::vector<Round> rounds)
+      : row_(&row), rounds_(std::move(rounds)) {}
+
+  const SequenceRow& row() const override { return *row_; }
 
   Round round(std::uint64_t round) const override { return rounds_[round % rounds_.size()]; }
   std::vector<Turn> turns(int vertex, std::uint64_t round) const override {
@@ -91,13 +95,14 @@ class Periodic final : public Sequence {
   }
 
  private:
+  const SequenceRow* row_;
   std::vector<Round> rounds_;
 };
 
 // A round without turns, if there is none.
-std::shared_ptr<const Sequence> periodic(std::vector<Round> rounds, int n) {
+std::shared_ptr<const Sequence> periodic(const Options& options, std::vector<Round> rounds, int n) {
   if (rounds.empty()) rounds.emplace_back(static_cast<std::size_t>(n));
-  return std::make_shared<Periodic>(std::move(rounds));
+  return std::make_shared<Periodic>(*options.sequence.row, std::move(rounds));
 }
 
 // ---- one-peer: the edges of an exponential graph or a hypercube, one hop a round
@@ -125,7 +130,7 @@ std::shared_ptr<const Sequence> make_one_peer(const Options& options, const Grap
     }
     rounds.push_back(std::move(round));
   }
-  return periodic(std::move(rounds), n);
+  return periodic(options, std::move(rounds), n);
 }
 
 // ---- base: Takezawa, Sato, Bao, Niwa, Yamada: Beyond exponential graph, 2023, in blocks. If n is
@@ -227,7 +232,7 @@ Graph base_edges(const Options& options, int n) {
 }
 
 std::shared_ptr<const Sequence> make_base(const Options& options, const Graph& graph) {
-  return periodic(BaseRounds(graph.size(), options.sequence.size).take(), graph.size());
+  return periodic(options, BaseRounds(graph.size(), options.sequence.size).take(), graph.size());
 }
 
 bool is_automatic(Kind kind) {
@@ -243,6 +248,7 @@ constexpr SequenceRow kSequences[] = {
     {.name = "matching",
      .help = "one neighbour a round, drawn anew in every round: the least traffic a round",
      .spreads_flows = true,
+     .bears_momentum = true,
      .kinds = "one whose edges lead both ways, such as hypercube and random",
      .allows = leads_both_ways,
      .make = make_matchings},
@@ -264,6 +270,10 @@ constexpr SequenceRow kSequences[] = {
      .edges = base_edges,
      .make = make_base},
 };
+
+const SequenceRow& Matchings::row() const {
+  return *std::ranges::find(kSequences, "matching", &SequenceRow::name);
+}
 
 }  // namespace
 

@@ -29,10 +29,13 @@ struct Turn {
   bool operator==(const Turn&) const = default;
 };
 
+struct SequenceRow;
+
 class Sequence {
  public:
   virtual ~Sequence() = default;
 
+  virtual const SequenceRow& row() const = 0;
   // The turns of every vertex in that round, counted from 0. The weights of the vectors that come
   // to a vertex sum to less than 1; both ends of a turn have the same.
   virtual std::vector<std::vector<Turn>> round(std::uint64_t round) const = 0;
@@ -53,6 +56,9 @@ struct SequenceRow {
   double theta = 1;
   // A pair's flow applies to all steps until the node's next pair; otherwise to one round's steps.
   bool spreads_flows = false;
+  // An outer step with momentum may follow a round; over others it diverges where messages are
+  // lost.
+  bool bears_momentum = false;
   // Which kinds of graph the rounds are taken from, for people; empty: it does not matter.
   std::string_view kinds = {};
   bool (*allows)(Kind kind) = nullptr;

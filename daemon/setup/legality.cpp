@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "topology/build.h"
+#include "topology/sequence.h"
 
 namespace starling::daemon {
 namespace {
@@ -118,6 +119,12 @@ void check_outer(const gossip::Options& node, const optim::Options& training, Re
   if (const std::string_view why = training.algorithm->outer_refusal; !why.empty())
     reader.mistake("optim.outer", fmt::format("{} {}; use none, or algorithm dpsgd",
                                               training.algorithm->name, why));
+  else if (node.topology.sequence.moves() && !node.topology.sequence.row->bears_momentum)
+    reader.mistake("optim.outer",
+                   fmt::format("an outer step goes on beyond what the pairs of a round moved, and "
+                               "over {} it diverges where messages are lost; use none, or "
+                               "topology.sequence matching",
+                               to_string(node.topology.sequence)));
   else if (mixes_rounds(node))
     reader.mistake("optim.outer",
                    fmt::format("an outer step ends a round, and vectors of different rounds are "

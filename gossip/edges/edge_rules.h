@@ -10,6 +10,10 @@
 #include "base/time.h"
 #include "gossip/edges/patience.h"
 
+namespace starling::topology {
+struct SequenceRow;
+}
+
 namespace starling::gossip {
 
 // The pairs of an edge whose vectors are paired; all zero elsewhere.
@@ -38,6 +42,7 @@ struct EdgeView {
   // to round.
   bool in_round = true;
   double weight = 0;
+  const topology::SequenceRow* sequence = nullptr;  // that the round is of; null: still
   bool rests = false;  // the peer has finished or is paused, or no process listens at its address
   // When the peer's last new round, or more of its first vector, arrived; and when the last offer
   // was sent to it.
@@ -59,6 +64,7 @@ struct Spans {
   SpanSince edge;    // of the last vector over that edge
   SpanSince any;     // of the last vector to any peer
   double round = 0;  // the sum of the learning rates of the last local steps
+  const topology::SequenceRow* sequence = nullptr;  // that the round is of; null: not known
 };
 
 class PairRules {

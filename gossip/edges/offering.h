@@ -46,7 +46,8 @@ struct Offering {
     own.share = scheduler.share(view, degree);
     own.span = scheduler.span({.edge = {path - neighbor.offered_path, neighbor.span},
                                .any = {path - sent_path, sent_span},
-                               .round = path - path_before});
+                               .round = path - path_before,
+                               .sequence = view.sequence});
     if (const optim::EdgeOffer* offer = offer_of(link)) {
       own.payload = offer->payload;
       own.number = offer->number;

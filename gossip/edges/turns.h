@@ -15,14 +15,19 @@
 
 namespace starling::gossip {
 
-// Those of one round, by peer. Nothing: the round uses all edges.
-using RoundTurns = std::optional<std::map<NodeId, topology::Turn>>;
+// Those of one round, and the sequence that they are of. Nothing: the round uses all edges.
+struct SequencedRound {
+  const topology::SequenceRow* sequence;
+  std::map<NodeId, topology::Turn> by_peer;
+};
+using RoundTurns = std::optional<SequencedRound>;
 
 // Sets what the turns say of the edge.
 inline void take_turn(EdgeView& edge, const RoundTurns& turns) {
   if (!turns) return;
-  const auto turn = turns->find(edge.peer);
-  edge.in_round = turn != turns->end();
+  edge.sequence = turns->sequence;
+  const auto turn = turns->by_peer.find(edge.peer);
+  edge.in_round = turn != turns->by_peer.end();
   if (!edge.in_round) return;
   edge.weight = turn->second.weight;
   edge.in = edge.in && turn->second.in;
@@ -36,9 +41,9 @@ struct Turns {
 
   // In that round, counted from 1.
   RoundTurns in(std::uint64_t round) const {
-    RoundTurns turns(std::in_place);
+    RoundTurns turns = SequencedRound{&sequence->row(), {}};
     for (const topology::Turn& turn : sequence->turns(self, round - 1))
-      turns->emplace(nodes[static_cast<std::size_t>(turn.vertex)], turn);
+      turns->by_peer.emplace(nodes[static_cast<std::size_t>(turn.vertex)], turn);
     return turns;
   }
 };

@@ -71,6 +71,8 @@ TEST_CASE("What does not go together is refused with its reason and the nearest 
     refuses({{"optim.algorithm", algorithm}, {"optim.outer", "nesterov"}}, algorithm, "use none");
   refuses({{"optim.outer", "nesterov"}, {"exchange.schedule", "async"}}, "ends a round", "rounds");
   refuses({{"optim.outer", "slowmo"}, {"exchange.quorum", ".5"}}, "ends a round", "quorum 1");
+  refuses({{"optim.outer", "nesterov"}, {"topology.sequence", "base:2"}}, "it diverges",
+          "matching");
   refuses({{"topology.sequence", "matching"}, {"exchange.missing", "reuse"}}, "earlier round",
           "late");
   refuses({{"topology.sequence", "matching"}, {"topology.kind", "exponential"}}, "exponential",

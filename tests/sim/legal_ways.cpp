@@ -123,7 +123,7 @@ std::vector<LegalWay> legal_ways() {
       add_outer();
       if (!schedule.waits_for_all) continue;
       for (const auto& [sequence, kind] : moving_sequences())
-        if (is_with_all(sequence, kind)) add_over(sequence, kind, dpsgd), add_outer();
+        if (sequence.row->bears_momentum) add_over(sequence, kind, dpsgd), add_outer();
     }
   return rows;
 }

@@ -69,10 +69,12 @@ class RoundsOfTurns : public WaitingScheduler {
   // A round waits for a neighbour only once both ends have offered in that round.
   bool offers_late() const override { return false; }
 
+  // Where nodes are hidden, the turns are those of another sequence than the setting's.
   double span(const Spans& spans) const override {
+    const topology::SequenceRow& row = spans.sequence ? *spans.sequence : row_;
     const SpanSince& any = spans.any;
-    const double steps = row_.spreads_flows ? std::max(any.steps, kFade * any.before) : spans.round;
-    return steps / (PLANTED(undamped_dual) ? 1 : row_.theta);
+    const double steps = row.spreads_flows ? std::max(any.steps, kFade * any.before) : spans.round;
+    return steps / (PLANTED(undamped_dual) ? 1 : row.theta);
   }
 
   // The interval between two vectors of one neighbour contains rounds with other peers, and their
