@@ -31,9 +31,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kModelBytesLimit = INT64_C(1) << 50;
-
 constexpr double kStepSecondsLimit = 1e6;
-
 // ---- the question
 
 struct Question {
