@@ -31,7 +31,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kModelBytesLimit = INT64_C(1) << 50;
+constexpr std::int64_t kSamplesLimit = 1'000'000'000;
 constexpr double kStepSecondsLimit = 1e6;
+
 // ---- the question
 
 struct Question {
@@ -44,8 +46,6 @@ struct Question {
   std::optional<LinkOptions> link;  // without its vectors and neighbours
   std::optional<PrivacyPlan> privacy;
 };
-
-constexpr std::int64_t kSamplesLimit = 1'000'000'000;
 
 // The plan can be of that schedule.
 Result<void> check_schedule(const Question& question) {
