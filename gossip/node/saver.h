@@ -20,6 +20,7 @@ class Saver {
   Saver(const CheckpointPlan& plan, Time now) : plan_(plan), begun_at_(now) {
     status_.is_kept = plan.is_kept;
   }
+  Saver(CheckpointPlan&& plan, Time now) = delete;
 
   // Requests a checkpoint after the current round.
   void want() { is_wanted_ = true; }

@@ -19,7 +19,7 @@ struct Trainee : Party {
       : Party(given),
         exchange(options),
         budget(steps, {}),
-        saver({}, now),
+        saver(options.checkpoint, now),
         end(options, exchange.rounds().are_related()),
         settlement(options, end, {membership.roster(), links, gate}),
         training(options, {membership.roster(), life, exchange, links, donor, saver, budget, end,
