@@ -128,15 +128,10 @@ class Api {
 
   HttpResponse answer(const HttpRequest& request) {
     if (auto page = page_response(request)) return *std::move(page);
-    // One path may have a route for each of two methods, one after the other.
-    auto route = std::ranges::find(kRoutes, request.target, &Route::path);
-    if (route == kRoutes.end())
-      return error_response(404, "not_found", fmt::format("no resource {}", request.target));
-    const auto next = std::next(route);
-    const bool has_two = next != kRoutes.end() && next->path == route->path;
-    if (has_two && next->method == request.method) route = next;
-    if (request.method != route->method)
-      return wrong_method(request, has_two ? "GET, POST" : route->method);
+    const auto route = std::ranges::find_if(kRoutes, [&](const Route& one) {
+      return one.path == request.target && one.method == request.method;
+    });
+    if (route == kRoutes.end()) return no_route(request);
     if (auto refusal = refused(request, *route)) return *std::move(refusal);
     if (!route->with_snapshot) return (this->*route->answer)(request);
     return once_there(board_->ask(), [this, request, route](std::shared_ptr<const Snapshot> seen) {
@@ -155,6 +150,20 @@ class Api {
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
   static const std::array<Route, 23> kRoutes;
+  // The graph of these sites, and its sequence; null: still.
+  struct Drawn {
+    std::shared_ptr<const std::vector<topology::Site>> sites;
+    std::shared_ptr<const topology::Graph> graph;
+    std::shared_ptr<const topology::Sequence> sequence;
+  };
+
+  static HttpResponse no_route(const HttpRequest& request) {
+    std::vector<std::string_view> methods;
+    for (const Route& one : kRoutes)
+      if (one.path == request.target) methods.push_back(one.method);
+    if (!methods.empty()) return wrong_method(request, fmt::format("{}", fmt::join(methods, ", ")));
+    return error_response(404, "not_found", fmt::format("no resource {}", request.target));
+  }
 
   // The result of `answer` for the value, at once or when it is ready.
   template <class Asked, class Answer>
@@ -334,8 +343,7 @@ class Api {
     const auto changes = changes_of(parse_json(request.body));
     if (!changes) return bad_request(changes.error().text);
     const auto config = settings_->tried(*changes);
-    if (!config)
-      return bad_request(fmt::format("{}", fmt::join(split(config.error().text, '\n'), "; ")));
+    if (!config) return bad_request(config.error().text);
     HttpResponse response =
         command(gossip::ConfigureCommand{.evaluation = config->node.evaluation,
                                          .checkpoint_rounds = config->checkpoint_rounds,
@@ -424,8 +432,13 @@ class Api {
   // The graph of the snapshot's topology, rebuilt when its members change.
   std::shared_ptr<const topology::Graph> graph() {
     const gossip::TopologyStatus& topology = snapshot_->status.topology;
-    if (std::exchange(drawn_, topology.sites) != topology.sites) graph_ = topology.graph();
-    return graph_;
+    if (std::exchange(drawn_.sites, topology.sites) != topology.sites) {
+      drawn_.graph = topology.graph();
+      drawn_.sequence =
+          drawn_.graph ? topology::sequence_of(*topology.options, *topology.sites, *drawn_.graph)
+                       : nullptr;
+    }
+    return drawn_.graph;
   }
 
   std::optional<double> second_modulus() {
@@ -435,10 +448,8 @@ class Api {
   }
   std::optional<double> mixing_rate() {
     if (!second_modulus()) return std::nullopt;
-    const gossip::TopologyStatus& topology = snapshot_->status.topology;
     const auto graph = this->graph();
-    const auto sequence = topology::sequence_of(*topology.options, *topology.sites, *graph);
-    return spectrum_.mixing_rate(graph, sequence.get());
+    return spectrum_.mixing_rate(graph, drawn_.sequence.get());
   }
 
   Board* board_;
@@ -446,8 +457,7 @@ class Api {
   ApiOptions options_;
   SpectrumCache spectrum_;
   DocumentCache documents_;
-  std::shared_ptr<const std::vector<topology::Site>> drawn_;  // that the graph is of
-  std::shared_ptr<const topology::Graph> graph_;
+  Drawn drawn_;
   std::shared_ptr<const Snapshot> snapshot_;  // of the request at hand
   Worker worker_;                             // last: its thread ends before the others
 };

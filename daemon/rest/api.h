@@ -28,11 +28,10 @@ struct ApiOptions {
 };
 
 // The handler is for one thread at a time. `board` must outlive it. `settings`: of this node.
-// Errors are
-// {"error":{"code":…,"message":…}}: 404 for a resource that does not exist, or not yet; 405 with
-// Allow; 400 for an invalid argument or body, 415 for a body that is not application/json; 401
-// without the token; 403 for a change requested by a page of another site; 503 before the node has
-// started or when too many commands wait.
+// Errors are {"error":{"code":…,"message":…}}: 404 for a resource that does not exist, or not yet;
+// 405 with Allow; 400 for an invalid argument or body, 415 for a body that is not application/json;
+// 401 without the token; 403 for a change requested by a page of another site; 503 before the node
+// has started or when too many commands wait.
 Handler make_api(Board& board, std::unique_ptr<LiveSettings> settings, ApiOptions options = {});
 
 }  // namespace starling::daemon

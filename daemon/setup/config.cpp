@@ -18,6 +18,7 @@
 #include "gossip/wire/message.h"
 #include "optim/options.h"
 #include "topology/build.h"
+#include "topology/sequence.h"
 
 namespace starling::daemon {
 namespace {
@@ -250,13 +251,18 @@ const Schema& schema() {
   return kSchema;
 }
 
-Result<Config> read_config(const Settings& given, std::vector<std::string> mistakes) {
-  const Settings settings = for_role(given);
-  Reader reader(settings, std::move(mistakes));
+Config read_values(Reader& reader) {
   Config config;
   config.node = gossip::read_options(reader);
   config.learner = models::read_learner_options(reader);
   bindings().read(reader, config);
+  return config;
+}
+
+Result<Config> read_config(const Settings& given, std::vector<std::string> mistakes) {
+  const Settings settings = for_role(given);
+  Reader reader(settings, std::move(mistakes));
+  Config config = read_values(reader);
   if (const std::string& from = config.learner.model.from; !from.empty()) {
     if (auto start = read_model(from))
       config.learner.model.start = std::make_shared<const models::TrainedModel>(*std::move(start));
@@ -346,14 +352,15 @@ std::vector<std::string> doubts(const Config& config, const Schema& schema) {
         "listen.advertise = \"none\": nobody can dial this node, and without cluster.join it dials "
         "nobody");
   const optim::Options& optim = config.learner.optim;
-  if (optim.codec.coding.parts > 1 && config.node.topology.sequence.moves() &&
+  const topology::SequenceChoice& sequence = config.node.topology.sequence;
+  if (optim.codec.coding.parts > 1 && sequence.moves() && sequence.row->bounds_parts &&
       optim.algorithm == optim::algorithm_named("gt"))
     texts.push_back(fmt::format(
         "optim.algorithm = gt with exchange.parts = {} diverges with topology.sequence = {} unless "
         "the learning rate is small, about the spectral gap of the graph (starling plan tells it); "
         "ed "
         "and admm allow larger ones",
-        optim.codec.coding.parts, topology::to_string(config.node.topology.sequence)));
+        optim.codec.coding.parts, topology::to_string(sequence)));
   return texts;
 }
 

@@ -186,16 +186,13 @@ void check_pace(const gossip::Options& node, const optim::Options& training, Rea
 
 void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
   if (reader.is_default("exchange.missing") || node.missing == gossip::Missing::late) return;
-  if (node.topology.sequence.moves())
-    return reader.mistake("exchange.missing",
-                          fmt::format("what a neighbour sent in an earlier round stands for nobody "
-                                      "with topology.sequence = {}; use late",
-                                      to_string(node.topology.sequence)));
-  if (node.schedule->is_in_slices)
-    return reader.mistake("exchange.missing",
-                          fmt::format("what a neighbour sent in an earlier round stands for nobody "
-                                      "in schedule {}; use late",
-                                      node.schedule->name));
+  const bool moves = node.topology.sequence.moves();
+  if (moves || node.schedule->is_in_slices)
+    return reader.mistake(
+        "exchange.missing",
+        fmt::format("what a neighbour sent in an earlier round stands for nobody with {}; use late",
+                    moves ? "topology.sequence = " + to_string(node.topology.sequence)
+                          : fmt::format("schedule {}", node.schedule->name)));
   if (algorithm.needs.pairing == Pairing::exactly_once)
     reader.mistake("exchange.missing",
                    fmt::format("{} is exact only where both ends of an edge average the same "

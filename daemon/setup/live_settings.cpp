@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -46,8 +48,12 @@ Result<Config> LiveSettings::tried(std::span<const Term> changes) const {
   for (const Term& change : changes)
     if (std::string refusal = refusal_of(settings_.schema(), change); !refusal.empty())
       refusals.push_back(std::move(refusal));
+  const Settings settings = with(settings_, refusals.empty() ? changes : std::span<const Term>());
+  Reader reader(settings);
+  Config config = read_values(reader);
+  std::ranges::copy(reader.mistakes(), std::back_inserter(refusals));
   if (!refusals.empty()) return fail("{}", fmt::join(refusals, "; "));
-  return read_config(with(settings_, changes), {});
+  return config;
 }
 
 void LiveSettings::take(std::span<const Term> changes, std::uint64_t round) {

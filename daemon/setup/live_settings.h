@@ -1,5 +1,5 @@
 // LiveSettings: the settings of a running node, of which some may change (Key::is_live). To add a
-// live key: live() behind its bind(), and where its new value goes: a reference into
+// live key: live() after its bind(), and where its new value goes: a reference into
 // gossip::Options that the part reads each time, or daemon/rest/api.cpp for what is no part of the
 // node.
 #pragma once
@@ -22,8 +22,8 @@ class LiveSettings {
   // Those that the node began with.
   explicit LiveSettings(Settings settings) : settings_(std::move(settings)) {}
 
-  // The configuration with these values in place of the present ones. The error says
-  // which are unknown, not live, or not allowed, and nothing is changed.
+  // The configuration with these values in place of the present ones. The error says which
+  // are unknown, not live, or not allowed. Reads no file, and checks each key by itself.
   Result<Config> tried(std::span<const Term> changes) const;
   // Sets them from now on, in `round`. REQUIRES that they have been tried.
   void take(std::span<const Term> changes, std::uint64_t round);

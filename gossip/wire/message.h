@@ -193,8 +193,8 @@ inline constexpr std::uint64_t kDampingOne = std::uint64_t{1} << 31;
 // What an end says of a vector that it sends, beside its numbers.
 struct VectorTerms {
   std::uint64_t round = 0;
-  // The part of the pair's difference that the sender allows, above 0, at most 1/2. The weight at
-  // both ends is the smaller of their two shares.
+  // The part of the pair's difference that the sender allows, above 0, below 1; above 1/2 only over
+  // a sequence of graphs. The weight at both ends is the smaller of their two shares.
   double share = 0;
   // Sum of the learning rates of the sender's steps since its previous vector on that edge, or
   // more; see Scheduler::span() and optim::MixTerm.

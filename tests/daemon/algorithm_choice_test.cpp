@@ -121,6 +121,7 @@ TEST_CASE("Gradient tracking of parts with one neighbour a round is doubted") {
   CHECK(count(parts) == 1);
   CHECK(count({parts[0], parts[1]}) == 0);
   CHECK(count({parts[0], parts[2]}) == 0);
+  CHECK(count({parts[0], {"topology.sequence", "base:2"}, parts[2]}) == 0);
   CHECK(count({{"optim.algorithm", "ed"}, parts[1], parts[2]}) == 0);
 }
 

@@ -1,7 +1,6 @@
 #include "daemon/cli/simulate/combinations.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -51,9 +50,8 @@ TEST_CASE("Every algorithm and schedule that go together are in a combination th
     }
     CHECK(schedules > 0);
     for (const topology::SequenceRow& sequence : topology::sequences()) {
-      const std::string name = sequence.most > 0
-                                   ? fmt::format("{}:{}", sequence.name, sequence.least)
-                                   : std::string(sequence.name);
+      const std::string name =
+          to_string(topology::SequenceChoice{sequence.make ? &sequence : nullptr, sequence.least});
       const auto has_both = [&](const Combination& one) {
         return holds(one, std::string(algorithm.name), name);
       };

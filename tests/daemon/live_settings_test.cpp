@@ -39,6 +39,12 @@ TEST_CASE("What is wrong with a change is said with what is allowed") {
         "set while running: eval.every = \"0\": expected a whole number from 1 to 1000000000");
 }
 
+TEST_CASE("A file that is gone since the start keeps no setting from being changed") {
+  Settings settings(schema());
+  settings.set("model.from", "/gone/model.safetensors", "command line");
+  CHECK(refusal_of(LiveSettings(settings), {"eval.every", "3"}).empty());
+}
+
 TEST_CASE("A setting that was taken is that of the next change") {
   LiveSettings settings{Settings(schema())};
   const std::vector<Term> first{{"eval.every", "3"}}, second{{"node.log", "error"}};

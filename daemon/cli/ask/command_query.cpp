@@ -36,7 +36,8 @@ struct Query {
   NodeAccess access = {};
   std::string_view method;
   std::string target = {}, body = {};
-  bool verbatim = false;  // print the document as it came
+  std::string changes = {};  // of set, as they were given
+  bool verbatim = false;     // print the document as it came
   bool watch = false;
   bool all = false;  // ask every member too
 };
@@ -47,7 +48,25 @@ Result<std::string> join_body(const CommandLine& line) {
   return json{{"address", to_string(seed)}}.dump();
 }
 
-// The resource of a command has its name.
+// With KEY=VALUE it changes these settings, otherwise it asks for them.
+Result<void> read_set(const CommandLine& line, Query& query) {
+  query.target = "/v1/settings";
+  json changes = json::object();
+  for (const std::string& change : line.positional) {
+    const std::size_t sign = change.find('=');
+    if (sign == std::string::npos || sign == 0)
+      return fail("{}: expected KEY=VALUE, such as eval.every=5", change);
+    changes[change.substr(0, sign)] = change.substr(sign + 1);
+  }
+  if (changes.empty())
+    query.method = "GET";
+  else
+    query.body = changes.dump();
+  query.changes = fmt::format("{}", fmt::join(line.positional, " "));
+  return {};
+}
+
+// The resource of a command has its name, but for that of set.
 Result<Query> read_query(std::string_view method, const CommandLine& line) {
   Query query{.command = line.command,
               .method = method,
@@ -63,6 +82,7 @@ Result<Query> read_query(std::string_view method, const CommandLine& line) {
   if (query.command == "join") {
     TRY(query.body, join_body(line));
   }
+  if (query.command == "set") TRY_DO(read_set(line, query));
   if (const auto round = line.value("at-round")) {
     const auto number = parse_integer(*round);
     if (!number || *number < 1)
@@ -81,7 +101,9 @@ Result<std::string> text_of(const Query& query, const HttpReply& reply) {
   if (query.verbatim) return reply.body.ends_with('\n') ? reply.body : reply.body + "\n";
   const auto url = to_string(query.access.node);
   if (query.command == "join") return fmt::format("node at {} is told to join\n", url);
-  if (query.method == "POST") return fmt::format("node at {} is told to {}\n", url, query.command);
+  if (query.method == "POST")
+    return fmt::format("node at {} is told to {}{}{}\n", url, query.command,
+                       query.changes.empty() ? "" : " ", query.changes);
   return present(query.command, parse_json(reply.body));
 }
 
@@ -211,6 +233,7 @@ constexpr auto kStopOptions = join(
               {"at-round", "N", "end after that round; by default as soon as all can know of it"},
               {"json", "", "print the nodes' answers, and nothing else"}});
 constexpr std::string_view kJoinArguments[] = {"HOST:PORT"};
+constexpr std::string_view kSetArguments[] = {"KEY=VALUE..."};
 
 constexpr ProgramCommand asking(ProgramCommand command) {
   command.exits = kAskingExits;
@@ -307,6 +330,19 @@ open beside each other.)",
      .notes = R"(Example:
 
   starling trace > trace.json)"});
+
+constinit const ProgramCommand kSet = telling(
+    {.name = "set",
+     .summary = "change settings of a running node",
+     .usage = "starling set [KEY=VALUE ...] [--all] [--api URL] [--json]",
+     .description = R"(Sets keys of a running node, from now on until the process ends: its next
+start reads the configuration again. Either all values are taken, or none. Without KEY=VALUE it
+lists the keys that can be set, and their values.)",
+     .options = kAllToldOptions,
+     .notes = R"(Example: judge the model after every round, and save it every ten minutes
+
+  starling set eval.every=1 checkpoint.every=10m)",
+     .arguments = kSetArguments});
 
 constinit const ProgramCommand kJoin = telling(
     {.name = "join",

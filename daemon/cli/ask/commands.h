@@ -7,7 +7,7 @@
 namespace starling::daemon {
 
 extern const ProgramCommand kStatus, kFleet, kMembers, kNeighbors, kTopology, kConvergence, kEvents,
-    kTrace, kJoin, kLeave, kStop, kPause, kResume;
-extern const ProgramCommand kExport, kDoctor, kCheckpoint, kSet;
+    kTrace, kSet, kJoin, kLeave, kStop, kPause, kResume;
+extern const ProgramCommand kExport, kDoctor, kCheckpoint;
 
 }  // namespace starling::daemon

@@ -406,6 +406,14 @@ std::string clock_of(const json& event) {
   return at.size() < kDateWidth + kClockWidth ? at : at.substr(kDateWidth, kClockWidth);
 }
 
+std::string settings_text(const json& document) {
+  Table table({"key", "value", "from", "since round"});
+  for (const auto& [key, setting] : document.items())
+    table.add({printable(key), word(setting, "value"), word(setting, "origin"),
+               fmt::format("{:.0f}", number(setting, "since_round").value_or(0))});
+  return table.text();
+}
+
 std::string events_text(const json& document) {
   std::string text;
   for (const json& event : part(document, "events"))
@@ -479,6 +487,7 @@ Result<std::string> present(std::string_view command, const json& document) {
     if (command == "topology") return topology_text(document);
     if (command == "convergence") return convergence_text(document);
     if (command == "events") return events_text(document);
+    if (command == "set") return settings_text(document);
     return fail("nothing to show for {}", command);
   } catch (const json::exception& error) {
     return fail("the answer is not understood: {}", printable(error.what()));

@@ -5,22 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "base/limits.h"
-#include "base/settings.h"
-#include "base/text.h"
 #include "daemon/cli/help/options.h"
-#include "daemon/cli/offline/codec_plan.h"
 #include "daemon/cli/offline/commands.h"
-#include "daemon/cli/offline/link_plan.h"
-#include "daemon/cli/offline/privacy_plan.h"
-#include "daemon/cli/offline/traffic_plan.h"
+#include "daemon/cli/offline/plan_question.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/status_json.h"
-#include "daemon/setup/config.h"
-#include "daemon/setup/edge_list.h"
-#include "daemon/setup/setting_sources.h"
-#include "models/data/load.h"
-#include "models/learner.h"
 #include "topology/build.h"
 #include "topology/connectivity.h"
 #include "topology/plan.h"
@@ -29,156 +18,6 @@ namespace starling::daemon {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::int64_t kModelBytesLimit = INT64_C(1) << 50;
-constexpr std::int64_t kSamplesLimit = 1'000'000'000;
-constexpr double kStepSecondsLimit = 1e6;
-
-// ---- the question
-
-struct Question {
-  topology::Options topology;
-  std::vector<topology::Site> sites;
-  CodecPlan codec;
-  TrafficPlan traffic;
-  bool may_remember = false;  // the codec, of earlier vectors
-  std::optional<std::int64_t> model_bytes;
-  std::optional<LinkOptions> link;  // without its vectors and neighbours
-  std::optional<PrivacyPlan> privacy;
-};
-
-// The plan can be of that schedule.
-Result<void> check_schedule(const Question& question) {
-  const bool is_complete = question.topology.kind == topology::Kind::complete;
-  if (question.traffic.schedule->is_in_slices && !is_complete)
-    return fail(
-        "topology.kind = {}: schedule {} sums over neighbours, and all nodes must be; "
-        "expected complete",
-        topology::to_string(question.topology.kind), question.traffic.schedule->name);
-  return {};
-}
-
-// Of a whole configuration the topology, the codec and the schedule count here.
-Result<void> read_settings(const CommandLine& line, Question& question) {
-  TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
-  Reader reader(settings);
-  question.topology = topology::read_options(reader);
-  question.codec = read_codec_plan(reader);
-  question.traffic = read_traffic_plan(reader, question.codec.form.format->width);
-  const auto is_hidden = [](const topology::Site& site) { return site.is_hidden; };
-  question.traffic.hidden = static_cast<int>(std::ranges::count_if(question.sites, is_hidden));
-  if (question.traffic.schedule->is_in_slices &&
-      question.topology.kind == topology::Kind::automatic)
-    question.topology.kind = topology::Kind::complete;
-  // As check_codec() in daemon/setup/legality.cpp.
-  question.may_remember =
-      !topology::is_directed(question.topology.kind) && reader.text("exchange.missing") == "late";
-  TRY_DO(reader.verdict());
-  TRY_DO(check_schedule(question));
-  return load_edges(question.topology);
-}
-
-Result<std::int64_t> whole_number(std::string_view option, std::string_view text,
-                                  std::int64_t limit) {
-  const auto value = parse_integer(text);
-  if (!value || *value < 1 || *value > limit)
-    return fail("{} {}: expected a whole number from 1 to {}", option, text, limit);
-  return *value;
-}
-
-// Of the model of the configuration, on its data.
-Result<std::int64_t> configured_bytes(const CommandLine& line) {
-  TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
-  Reader reader(settings);
-  models::LearnerOptions learner;
-  learner.model = models::read_model_options(reader);
-  learner.data = models::read_data_options(reader);
-  TRY_DO(reader.verdict());
-  TRY(const models::Data data, models::load(learner.data));
-  TRY(const std::size_t bytes, models::model_bytes(learner, data.train));
-  return static_cast<std::int64_t>(bytes);
-}
-
-Result<double> step_seconds(std::string_view text) {
-  const auto value = parse_number(text);
-  if (!value || !(*value > 0 && *value <= kStepSecondsLimit))
-    return fail("--step-time {}: expected seconds above 0, up to {}", text, kStepSecondsLimit);
-  return *value;
-}
-
-Result<std::optional<LinkOptions>> read_link(const CommandLine& line,
-                                             std::optional<std::int64_t> model_bytes) {
-  const auto bandwidth = line.value("bandwidth"), step = line.value("step-time");
-  if (!bandwidth && !step) return std::nullopt;
-  if (!bandwidth || !step || !model_bytes)
-    return fail(
-        "--bandwidth, --step-time and --model-bytes: expected all three of them, or none "
-        "of the first two");
-  LinkOptions link;
-  const auto bytes_per_s = parse_bandwidth(*bandwidth);
-  if (!bytes_per_s) return fail("--bandwidth {}", bytes_per_s.error().text);
-  link.bytes_per_s = *bytes_per_s;
-  TRY(link.step_s, step_seconds(*step));
-  return link;
-}
-
-Result<std::optional<PrivacyPlan>> read_privacy(const CommandLine& line, std::size_t nodes) {
-  if (!line.has("privacy")) {
-    if (line.has("samples")) return fail("--samples: expected --privacy with it");
-    return std::nullopt;
-  }
-  std::optional<std::size_t> samples;
-  if (const auto text = line.value("samples")) {
-    TRY(const std::int64_t count, whole_number("--samples", *text, kSamplesLimit));
-    samples = static_cast<std::size_t>(count);
-  }
-  TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
-  TRY(PrivacyPlan plan, read_privacy_plan(settings, nodes, samples));
-  return std::optional(std::move(plan));
-}
-
-// The last so many, or those named.
-Result<void> hide(std::string_view text, std::vector<topology::Site>& sites) {
-  if (const auto count = parse_integer(text)) {
-    const auto n = static_cast<std::int64_t>(sites.size());
-    if (*count < 0 || *count > n)
-      return fail("--hidden {}: expected 0 to {}, or names with commas between", text, n);
-    for (std::int64_t k = n - *count; k < n; ++k)
-      sites[static_cast<std::size_t>(k)].is_hidden = true;
-    return {};
-  }
-  for (const std::string& name : split(text, ',')) {
-    const auto found = std::ranges::find(sites, name, &topology::Site::name);
-    if (found == sites.end())
-      return fail("--hidden {}: there is no {}; the nodes are node-0 to {}", text, name,
-                  sites.back().name);
-    found->is_hidden = true;
-  }
-  return {};
-}
-
-Result<Question> read_question(const CommandLine& line) {
-  if (line.has("json") && line.has("dot")) return fail("--json and --dot: expected one of them");
-  if (!line.has("nodes"))
-    return fail("the number of nodes is missing; expected -n with 1 to {}", kMembersLimit);
-  TRY(const std::int64_t n, whole_number("-n", *line.value("nodes"), kMembersLimit));
-  Question question;
-  for (std::int64_t k = 0; k < n; ++k) {
-    const std::string name = fmt::format("node-{}", k);
-    question.sites.push_back({node_id(name), name});
-  }
-  if (const auto text = line.value("hidden")) TRY_DO(hide(*text, question.sites));
-  if (const auto text = line.value("model-bytes")) {
-    TRY(question.model_bytes, *text == "auto"
-                                  ? configured_bytes(line)
-                                  : whole_number("--model-bytes", *text, kModelBytesLimit));
-  }
-  TRY(question.link, read_link(line, question.model_bytes));
-  TRY_DO(read_settings(line, question));
-  TRY(question.privacy, read_privacy(line, question.sites.size()));
-  TRY_DO(topology::validate(question.topology, question.sites));
-  return question;
-}
 
 // ---- the answer
 
@@ -358,39 +197,47 @@ std::string liars_text(double connectivity, int nodes) {
                      100 * static_cast<double>(liars) / nodes, graph);
 }
 
-std::string sequence_text(const Question& question) {
-  return topology::to_string(question.topology.sequence) +
-         (question.traffic.hidden > 0 ? ": matchings, as nodes are hidden" : "");
+// Empty: nothing bounds the learning rate for parts.
+std::string parts_text(const topology::Plan& plan, const Question& question) {
+  const topology::SequenceChoice& sequence = question.topology.sequence;
+  if (question.codec.form.coding.parts == 1 || !sequence.moves() || !sequence.row->bounds_parts)
+    return {};
+  return fmt::format(
+      "diverges above a learning rate of about {:.2g} / L (the spectral gap over the curvature of "
+      "the loss); ed and admm allow larger ones",
+      plan.spectral_gap);
+}
+
+std::string consensus_text(const topology::Plan& plan, const Question& question) {
+  if (!plan.rounds_to_consensus) return "never: not connected";
+  return fmt::format("{} (to a millionth of the initial disagreement), {:.4g} vectors a node",
+                     *plan.rounds_to_consensus, vectors_to_consensus(plan, question));
 }
 
 std::string to_lines(const topology::Plan& plan, const Question& question,
                      const topology::Detours& detours) {
-  const auto or_never = [](const auto& value, std::string_view unit) {
-    return value ? fmt::format("{}{}", *value, unit) : "never: not connected";
-  };
   std::string text;
   const auto line = [&text](std::string_view title, const std::string& content) {
     text += fmt::format("{:<20}{}\n", title, content);
   };
   line("topology", fmt::format("{}, {} nodes, {} {}edges", plan.kind, plan.n, plan.edges,
                                plan.directed ? "directed " : ""));
-  if (question.topology.sequence.moves()) line("sequence", sequence_text(question));
+  if (question.topology.sequence.moves())
+    line("sequence", topology::to_string(question.topology.sequence));
   if (const auto hidden = std::ranges::count_if(question.sites, &topology::Site::is_hidden))
-    line("not dialled", fmt::format("{} nodes; {} edges of two of them give way to {} others",
-                                    hidden, detours.replaced.size(), detours.added.size()));
+    line("not dialled",
+         fmt::format("{} nodes; {} edges of two of them give way to {} others{}", hidden,
+                     detours.replaced.size(), detours.added.size(),
+                     question.topology.sequence.moves() ? "; rounds are matchings" : ""));
   line("degree", degree_text(plan.degree));
-  line("diameter", or_never(plan.diameter, plan.diameter == 1 ? " hop" : " hops"));
+  line("diameter", plan.diameter
+                       ? fmt::format("{} hop{}", *plan.diameter, *plan.diameter == 1 ? "" : "s")
+                       : "never: not connected");
   line("spectral gap", fmt::format("{:.4g} (mixing rate {:.4g})", plan.spectral_gap, plan.lambda2));
-  line("rounds to consensus",
-       or_never(plan.rounds_to_consensus, " (to a millionth of the initial disagreement)"));
-  if (plan.rounds_to_consensus)
-    line("vectors to that", fmt::format("{:.4g} a node", vectors_to_consensus(plan, question)));
+  line("rounds to consensus", consensus_text(plan, question));
   if (plan.connectivity) line("liars", liars_text(*plan.connectivity, plan.n));
-  if (question.codec.form.coding.parts > 1 && question.topology.sequence.moves())
-    line("gt with parts",
-         fmt::format("diverges above a learning rate of about {:.2g} / L (the spectral gap over "
-                     "the curvature of the loss); ed and admm allow larger ones",
-                     plan.spectral_gap));
+  if (const std::string bound = parts_text(plan, question); !bound.empty())
+    line("gt with parts", bound);
   line("bytes per round", cost_text(plan, question));
   if (question.model_bytes || !question.codec.is_native())
     line("codec", codec_text(plan, question));
