@@ -175,29 +175,35 @@ void Checker::see(std::size_t node, const optim::Job& job) {
   if (job.shard) seen_of(node).shard = job.shard;
   seen_of(node).last_job = world_->now();
   see_step(node, job);
+  see_weights(node, job);
+  if (job.offer) seen_of(node).offer_round = job.round, seen_of(node).offered = nullptr;
+  if (world_->machine(node).jobs_in_flight > kJobsLimit)
+    violated("queues are bounded", node,
+             fmt::format("{} jobs under way", world_->machine(node).jobs_in_flight));
+}
+
+void Checker::see_weights(std::size_t node, const optim::Job& job) {
   const gossip::ScheduleRow& schedule = *world_->options().base.schedule;
   const bool is_pairwise = schedule.is_pairwise || schedule.is_in_slices;
-  std::map<NodeId, double> last;  // by peer
-  std::uint64_t last_round = 0;   // of those
+  const bool moves = world_->options().base.topology.sequence.moves();
+  std::map<std::uint64_t, double> last;  // by edge
+  std::uint64_t last_round = 0;          // of those, where the graph changes from round to round
   for (const optim::MixTerm& term : job.mix) {
     if (!(term.weight >= 0))
       violated("weights are convex", node, fmt::format("an edge of weight {}", term.weight));
     // A late pair, or a pair of a pairwise schedule, is averaged with an earlier own vector. After
-    // a round without a step two rounds have one vector: only the pairs of the last one count.
+    // a round without a step two rounds have one vector: only the last pair of an edge counts, and
+    // where the rounds have other edges only the pairs of the last round.
     const std::byte* own = address_of(term.own);
     if (!own || own != seen_of(node).offered || is_pairwise) continue;
-    const std::uint64_t round = seen_of(node).told[term.peer];
+    const std::uint64_t round = moves ? seen_of(node).told[term.peer] : 0;
     if (round > last_round) last.clear(), last_round = round;
-    if (round == last_round) last[term.peer] = term.weight;
+    if (round == last_round) last[term.edge] = term.weight;
   }
   double sum = 0;
-  for (const auto& [peer, weight] : last) sum += weight;
-  if (job.offer) seen_of(node).offer_round = job.round, seen_of(node).offered = nullptr;
+  for (const auto& [edge, weight] : last) sum += weight;
   if (!(sum < 1))
     violated("weights are convex", node, fmt::format("edges of weight {} altogether", sum));
-  if (world_->machine(node).jobs_in_flight > kJobsLimit)
-    violated("queues are bounded", node,
-             fmt::format("{} jobs under way", world_->machine(node).jobs_in_flight));
 }
 
 // What is forged may close the edge to the only neighbour.

@@ -104,6 +104,7 @@ class Checker {
   void see(std::size_t node, const gossip::Message& message);
   void see(std::size_t node, const gossip::Round& round, const Payload& vector);
   void see(std::size_t node, const optim::Job& job);
+  void see_weights(std::size_t node, const optim::Job& job);
   void expect_finite(std::size_t node);
   void expect_estimate(std::size_t node, double distance);
   void see_status(std::size_t node);

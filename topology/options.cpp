@@ -38,8 +38,7 @@ std::string print_edges(const Options& options) {
 std::vector<std::string> sequence_names() {
   std::vector<std::string> names;
   for (const SequenceRow& row : sequences())
-    names.push_back(row.most == 0 ? std::string(row.name)
-                                  : fmt::format("{}:{}", row.name, row.least));
+    names.push_back(to_string(SequenceChoice{row.make ? &row : nullptr, row.least}));
   return names;
 }
 

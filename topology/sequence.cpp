@@ -1,8 +1,6 @@
 #include "topology/sequence.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "topology/matching.h"
@@ -14,41 +12,13 @@ namespace {
 // The turns of every vertex, of one round.
 using Round = std::vector<std::vector<Turn>>;
 
-// What is left of the error of every start after these rounds, as a matrix: I - J at first.
-class Remainder {
- public:
-  explicit Remainder(int n) : left_(Eigen::MatrixXd::Identity(n, n).array() - 1.0 / n) {}
-
-  void mix(const Round& round, double share) {
-    const Eigen::MatrixXd before = left_;
-    for (std::size_t i = 0; i < round.size(); ++i)
-      for (const Turn& turn : round[i])
-        if (turn.in) {
-          const auto own = static_cast<Eigen::Index>(i);
-          left_.col(own) += share * turn.weight * (before.col(turn.vertex) - before.col(own));
-        }
-  }
-  bool is_exact() const { return left_.norm() < kExact; }
-  // The largest factor on any error.
-  double norm() const {
-    if (left_.size() == 0) return 0;
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(left_.transpose() * left_,
-                                                                Eigen::EigenvaluesOnly);
-    return std::sqrt(std::max(0.0, solver.eigenvalues().maxCoeff()));
-  }
-
- private:
-  static constexpr double kExact = 1e-12;
-  Eigen::MatrixXd left_;
-};
-
 // ---- matching: topology/matching.h, each pair with weight 1/2
 
 class Matchings final : public Sequence {
  public:
-  const SequenceRow& row() const override;
   Matchings(Graph graph, std::uint64_t seed) : graph_(std::move(graph)), seed_(seed) {}
 
+  const SequenceRow& row() const override;
   Round round(std::uint64_t round) const override {
     Round turns(graph_.in.size());
     const std::vector<int> partners = matching(graph_, seed_, round);
@@ -88,11 +58,7 @@ class Periodic final : public Sequence {
     return rounds_[round % rounds_.size()][static_cast<std::size_t>(vertex)];
   }
   std::size_t period() const override { return rounds_.size(); }
-  double modulus(double share) const override {
-    Remainder left(static_cast<int>(rounds_.front().size()));
-    for (const Round& round : rounds_) left.mix(round, share);
-    return left.is_exact() ? 0 : std::pow(left.norm(), 1.0 / static_cast<double>(rounds_.size()));
-  }
+  double modulus(double share) const override { return periodic_modulus(*this, share); }
 
  private:
   const SequenceRow* row_;
@@ -249,15 +215,16 @@ constexpr SequenceRow kSequences[] = {
      .help = "one neighbour a round, drawn anew in every round: the least traffic a round",
      .spreads_flows = true,
      .bears_momentum = true,
-     .kinds = "one whose edges lead both ways, such as hypercube and random",
+     .bounds_parts = true,
      .allows = leads_both_ways,
+     .kinds = "one whose edges lead both ways, such as hypercube and random",
      .make = make_matchings},
     {.name = "one-peer",
      .help = "one neighbour a round, in turn by hops of 1, 2, 4, ...: the exact average after "
              "log2 n rounds, where n is a power of two",
      .theta = 0.25,
-     .kinds = "exponential or hypercube",
      .allows = has_hops,
+     .kinds = "exponential or hypercube",
      .make = make_one_peer},
     {.name = "base",
      .help = "base:2 at most one neighbour a round, base:B up to B - 1, in blocks: the exact "
@@ -265,8 +232,8 @@ constexpr SequenceRow kSequences[] = {
      .least = 2,
      .most = 16,
      .theta = 0.25,
-     .kinds = "auto, for it has edges of its own",
      .allows = is_automatic,
+     .kinds = "auto, for it has edges of its own",
      .edges = base_edges,
      .make = make_base},
 };
@@ -299,16 +266,6 @@ Traffic traffic(const Sequence& sequence, int n) {
       traffic.most_turns = std::max(traffic.most_turns, come);
     }
   return traffic;
-}
-
-std::optional<std::size_t> exact_after(const Sequence& sequence, int n) {
-  Remainder left(n);
-  for (std::size_t t = 0; t < sequence.period(); ++t) {
-    if (left.is_exact()) return t;
-    left.mix(sequence.round(t), 1);
-  }
-  if (!left.is_exact()) return std::nullopt;
-  return sequence.period();
 }
 
 }  // namespace starling::topology

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,8 +42,9 @@ class Sequence {
   virtual std::vector<Turn> turns(int vertex, std::uint64_t round) const = 0;
   // After so many rounds the same come again; 0: never.
   virtual std::size_t period() const = 0;
-  // The factor of a round on the error, with (1 - share) I + share W in place of W: of a period its
-  // root, otherwise the root of the mean of the squares. 0: some rounds reach the exact average.
+  // The factor of a round on the error, with (1 - share) I + share W in place of W: of many periods
+  // their root, otherwise the root of the mean of the squares. 0: a period reaches the exact
+  // average.
   virtual double modulus(double share) const = 0;
 };
 
@@ -59,9 +59,13 @@ struct SequenceRow {
   // An outer step with momentum may follow a round; over others it diverges where messages are
   // lost.
   bool bears_momentum = false;
-  // Which kinds of graph the rounds are taken from, for people; empty: it does not matter.
-  std::string_view kinds = {};
+  // Gradient tracking of vectors in parts diverges over it above a learning rate of about the
+  // spectral gap.
+  bool bounds_parts = false;
+  // Whether the rounds may be taken from a graph of that kind, and which kinds these are, for
+  // people. Null: from any.
   bool (*allows)(Kind kind) = nullptr;
+  std::string_view kinds = {};
   // The graph of all edges that rounds use; null: that of topology.kind.
   Graph (*edges)(const Options& options, int n) = nullptr;
   // REQUIRES the graph of build(). Null: every round uses the whole graph.
@@ -83,7 +87,5 @@ struct Traffic {
   int most_turns = 0;
 };
 Traffic traffic(const Sequence& sequence, int n);
-// The least number of rounds that reaches the exact average; nothing if a period does not.
-std::optional<std::size_t> exact_after(const Sequence& sequence, int n);
 
 }  // namespace starling::topology

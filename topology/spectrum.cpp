@@ -134,7 +134,37 @@ double power_modulus(const Graph& graph, double share) {
   return std::exp(logarithm / (kStepsLimit - kStepsLimit / 2));
 }
 
+// x -> ((1 - share) I + share W_t - J) x
+void mix_round(const Sequence& sequence, std::uint64_t t, double share, VectorXd& x) {
+  const VectorXd before = x;
+  const auto round = sequence.round(t);
+  for (std::size_t i = 0; i < round.size(); ++i)
+    for (const Turn& turn : round[i])
+      if (turn.in) {
+        const auto own = static_cast<Eigen::Index>(i);
+        x[own] += share * turn.weight * (before[turn.vertex] - before[own]);
+      }
+  x.array() -= x.mean();
+}
+
 }  // namespace
+
+double periodic_modulus(const Sequence& sequence, double share) {
+  constexpr double kRounding = 1e-12;
+  const auto period = static_cast<std::uint64_t>(sequence.period());
+  const auto n = static_cast<int>(sequence.round(0).size());
+  if (n < 2) return 0;
+  VectorXd x = centred_start(n).normalized();
+  double logarithm = 0;
+  for (std::uint64_t t = 0; t < kPeriodsDone * period; ++t) {
+    mix_round(sequence, t, share, x);
+    const double length = x.norm();
+    if (length < kRounding) return 0;
+    x /= length;
+    if (t >= kPeriodsDone / 2 * period) logarithm += std::log(length);
+  }
+  return std::exp(logarithm / static_cast<double>(kPeriodsDone / 2 * period));
+}
 
 double second_modulus(const Graph& graph, double share) {
   if (graph.size() < 2) return 0;
@@ -189,12 +219,7 @@ std::optional<std::uint64_t> rounds_to_consensus(const Sequence& sequence, int n
   const double goal = kConsensusReduction * error.norm();
   for (std::uint64_t t = 0; t <= kSequenceRoundsLimit; ++t) {
     if (error.norm() <= goal) return t;
-    const VectorXd before = error;
-    const auto round = sequence.round(t);
-    for (int i = 0; i < n; ++i)
-      for (const Turn& turn : round[static_cast<std::size_t>(i)])
-        if (turn.in) error[i] += turn.weight * (before[turn.vertex] - before[i]);
-    error.array() -= error.mean();
+    mix_round(sequence, t, 1, error);
   }
   return std::nullopt;
 }

@@ -27,6 +27,11 @@ double second_modulus(const Graph& graph, double share = 1);
 inline constexpr int kMatchingsDrawn = 512;
 double matching_modulus(const Graph& graph, double share = 1);
 
+// Sequence::modulus() of one that repeats: the mean growth of the error over the second half of so
+// many periods. 0: the first period leaves less than rounding does.
+inline constexpr int kPeriodsDone = 64;
+double periodic_modulus(const Sequence& sequence, double share);
+
 inline constexpr double kConsensusReduction = 1e-6;
 
 // The least k with |W^k x - Jx| <= 1e-6 |x - Jx| from the start x_i = U(42, i) of the reference

@@ -106,9 +106,12 @@ class Thin : public Cluster {
     for (const gossip::EdgeStatus& edge : world.status(node).edges)
       furthest = std::max(furthest, edge.round);
     const std::uint64_t round = train.job.round;
-    // The edges that it averaged over before may have closed since.
+    // Over a sequence of graphs, the edges that the node averaged over before may have closed
+    // since.
+    const bool moves = world.options().base.topology.sequence.moves();
     if (alone_[node] > 0 && furthest > 0 && round > furthest)
-      most_ahead = std::max(most_ahead, std::min(round - furthest, alone_[node]));
+      most_ahead =
+          std::max(most_ahead, std::min(round - furthest, moves ? alone_[node] : UINT64_MAX));
     unheard_[node] = alone_[node] > 0 && furthest == 0 ? unheard_[node] + 1 : 0;
     most_unheard = std::max(most_unheard, unheard_[node]);
   }

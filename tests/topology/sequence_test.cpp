@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "tests/topology/sites.h"
 #include "topology/matching.h"
@@ -37,6 +38,20 @@ Example base_of(int base, int n) {
 
 Example one_peer(Kind kind, int n) {
   return example({.kind = kind, .sequence = {row_named("one-peer")}}, n);
+}
+
+// The least number of rounds that brings every start to the exact average; nothing if a period does
+// not.
+std::optional<std::size_t> exact_after(const Sequence& sequence, int n) {
+  Eigen::MatrixXd left = Eigen::MatrixXd::Identity(n, n).array() - 1.0 / n;
+  for (std::size_t t = 0; t < sequence.period(); ++t) {
+    const Eigen::MatrixXd before = left;
+    for (int i = 0; i < n; ++i)
+      for (const Turn& turn : sequence.turns(i, t))
+        if (turn.in) left.row(i) += turn.weight * (before.row(turn.vertex) - before.row(i));
+    if (left.norm() < 1e-14 * n) return t + 1;
+  }
+  return std::nullopt;
 }
 
 // Both ends of a turn have the same weight, over an edge of the graph, and those of a vertex sum to
