@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "gossip/wire/setting_change.h"
 #include "optim/job.h"
 
 namespace starling::gossip {
@@ -38,6 +39,7 @@ struct Checkpoint {
   std::string foundation;       // the survey to found on; empty when none is needed
   std::shared_ptr<const optim::SavedState> state;
   KeptExchange exchange;
+  std::vector<SettingChange> changes;  // of settings, that the node knows
   std::uint64_t steps = 0, samples = 0;
   double trained_s = 0;  // in all lives
 };

@@ -39,6 +39,7 @@ struct Goal {
   // done by no node; nothing: no limit.
   std::optional<std::uint64_t> last_round(std::uint64_t uncounted) const;
   bool is_set() const;
+  bool operator==(const Goal&) const = default;
 };
 
 // What the fleet has come to. Nothing: not known.

@@ -79,12 +79,15 @@ struct CheckpointCommand {
 struct StopCommand {
   std::uint64_t at_round = 0;
 };
-// New values of the settings that a running node can change.
+// How far ahead of all others a round may be told. Larger: a false round blocks the next agreement
+// for longer. Smaller: a node does not join an agreement of nodes with very short rounds.
+inline constexpr std::uint64_t kFarthestAhead = 1 << 16;
+
+// New values of live keys, which Options::reconfigure accepts: of this node's own, from now on; and
+// of agreed ones, at all nodes from the same round on.
 struct ConfigureCommand {
-  EvaluationPace evaluation;
-  std::uint64_t checkpoint_rounds = 0;  // as in CheckpointPlan
-  Duration checkpoint_every{};
-  std::string text;  // what changes, for people
+  std::vector<Term> own = {}, agreed = {};
+  std::uint64_t at_round = 0;  // of the agreed ones; 0: as soon as all nodes can know of it
 };
 // The answer to a Save.
 struct Saved {

@@ -95,23 +95,30 @@ const Bindings<Options>& bindings() {
         .bind("stop.rounds", at(&Options::goal, &Goal::rounds), Whole{0, INT64_C(1) << 40}, agreed,
               "end the run after this many rounds of the fleet: of each node where nodes go in "
               "step, else by the mean of those that train; 0: no limit")
+        .live()
         .bind("stop.seconds", at(&Options::goal, &Goal::seconds), Seconds{0, 1e9}, agreed,
               "end the run so many seconds after its first round; 0: no limit; the time for which "
               "the "
               "machine sleeps does not count")
+        .live()
         .bind("stop.samples", at(&Options::goal, &Goal::samples), Whole{0, INT64_C(1) << 60},
               agreed, "end the run after so many samples, of all nodes together; 0: no limit")
+        .live()
         .bind("stop.loss", at(&Options::goal, &Goal::loss), Real{0, 1e300}, agreed,
               "end the run when the held-out loss of the fleet (stop.of) is at most this")
+        .live()
         .bind("stop.accuracy", at(&Options::goal, &Goal::accuracy), Real{0, 1}, agreed,
               "end the run when the held-out accuracy of the fleet (stop.of), 0 to 1, is at least "
               "this")
+        .live()
         .bind("stop.of", at(&Options::goal, &Goal::of), OneOf{kGoalOf}, agreed,
               "of which nodes stop.loss and stop.accuracy are judged: by the mean of all, or the "
               "worst of them")
+        .live()
         .bind("stop.patience", at(&Options::goal, &Goal::patience), Whole{0, 1'000'000'000}, agreed,
               "end the run after so many evaluations in a row without a gain of the fleet's "
               "held-out loss; 0: any number; smaller: noise ends the run early")
+        .live()
         .bind("stop.keep", at(&Options::goal, &Goal::keep), OneOf{kGoalKeep}, agreed,
               "with which models the run ends: the last ones, or the best, those of the evaluation "
               "at which the held-out loss of the fleet was least")
@@ -177,6 +184,15 @@ Timing timing_of(std::string_view preset) {
 
 void describe(Schema& schema) {
   bindings().describe(schema);
+}
+
+void take_live(Options& options, const Options& from) {
+  options.topology = from.topology;
+  options.goal = from.goal;
+  options.local_steps = from.local_steps;
+  options.evaluation = from.evaluation;
+  options.checkpoint.rounds = from.checkpoint.rounds;
+  options.checkpoint.every = from.checkpoint.every;
 }
 
 std::vector<Term> exchange_terms(const Options& options) {

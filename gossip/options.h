@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/endpoint.h"
+#include "base/result.h"
 #include "base/seed_name.h"
 #include "base/settings.h"
 #include "base/time.h"
@@ -22,7 +25,13 @@
 #include "optim/needs.h"
 #include "topology/options.h"
 
+namespace starling::optim {
+struct Options;  // optim/options.h
+}
+
 namespace starling::gossip {
+
+struct Options;
 
 // How to treat a vector that is late for its round. late: mix it when it comes, with the other half
 // of its pair. reuse: mix the peer's last vector again. self: leave its weight with the node.
@@ -59,6 +68,15 @@ struct EvaluationPace {
   // points, and a goal is seen earlier; smaller: more of the time trains.
   double share = 0.1;
 };
+
+// What follows from new values of live keys: of `node` what take_live() takes.
+struct Reconfigured {
+  std::shared_ptr<const Options> node;
+  std::shared_ptr<const optim::Options> training;
+};
+// A pure function of the terms, each a live key with its value in place of that of the start. The
+// error says what is wrong with them.
+using Reconfigure = std::function<Result<Reconfigured>(std::span<const Term> terms)>;
 
 // Seeds that are names in the DNS. Larger: a node asks name servers more often.
 inline constexpr std::size_t kSeedNamesLimit = 16;
@@ -102,7 +120,11 @@ struct Options {
   optim::StepCount local_steps = {};
   // From which the nodes choose that of vectors; none: a setting fixes it.
   std::vector<optim::EncodingChoice> encodings = {};
+  Reconfigure reconfigure = {};  // null: the node follows no change of settings
 };
+
+// Of `from` what a running node can change.
+void take_live(Options& options, const Options& from);
 
 // Whether the node has no data.
 inline bool is_relay(const Options& options) {

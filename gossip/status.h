@@ -113,6 +113,17 @@ struct CodecStatus {
 // The reason of an end that no goal brought.
 inline constexpr std::string_view kStoppedByHand = "stopped by hand";
 
+// Live keys whose values are not those of the start.
+struct SettingsStatus {
+  struct Own {
+    Term term;
+    std::uint64_t since = 0;  // the round before which it was set
+  };
+  std::vector<Own> own = {};                // of this node alone
+  std::vector<SettingChange> changes = {};  // of all nodes, those to come among them
+  std::string problem = {};  // why this node does not follow the last of them; empty: it does
+};
+
 // How far the run is, and how it ended.
 // The model with which a run ended.
 struct EndModel {
@@ -167,6 +178,7 @@ struct Status {
   std::vector<std::string> warnings;  // those reasons that a user can act on
   RunStatus run;
   CheckpointStatus checkpoint;
+  SettingsStatus settings;
   std::optional<double> consensus_distance;  // ||x_i - mean|| / ||mean||
   std::optional<double> neighbor_distance;
   // The factor of a recent round of averaging on disagreement; see MixingMeter.

@@ -2,6 +2,7 @@
 // node as payload handles, never as numbers.
 //
 // One job is, in this order and each part only if asked for:
+//   options   values of settings from this job on
 //   adopt     go on from this snapshot of another node, not from the own state; with `resume`, of
 //             which what only the learner reads is taken
 //   resume    go on from the state that this node saved in an earlier life
@@ -34,6 +35,7 @@
 namespace starling::optim {
 
 struct SavedState;  // optim/saved_state.h
+struct Options;     // optim/options.h
 
 // The mean of so many models, as their numbers lie in memory.
 struct ModelMean {
@@ -53,6 +55,8 @@ struct Job {
   std::uint64_t round = 0;  // the round whose local step this is
   // Earlier rounds that no node did: the learning rate's schedule does not count them.
   std::uint64_t uncounted = 0;
+  // The values of live keys from now on (take_live() in optim/options.h); null: as before.
+  std::shared_ptr<const Options> options;
   std::optional<Payload> adopt;
   // The largest ||x|| that such a snapshot may have: what other nodes' models have, and room.
   double adopt_norm_most = std::numeric_limits<double>::infinity();

@@ -83,11 +83,13 @@ const Bindings<Options>& bindings() {
         .bind("optim.learning-rate", &Options::learning_rate, Real{0, 1e6}, agreed,
               "step size, as for one node alone; too large diverges, too small is slow, and the "
               "bias on unequal data grows with it")
+        .live()
         .bind("optim.learning-rate-schedule", &Options::schedule,
               Written{parse_schedule, [](const Schedule& s) { return to_string(s); }}, agreed,
               "factor on the learning rate by round t: constant, step:R:f (times f every R "
               "rounds), cosine:R (to 0 at round R), inverse:R (1 / (1 + t / R)), warmup:R (linear "
               "up to round R)")
+        .live()
         .bind("optim.momentum", &Options::momentum, Real{0, 0.999999}, agreed,
               "beta of the local optimizers momentum, nesterov and adam, beta1 of adamw; the "
               "effective step is learning-rate / (1 - beta), with adam learning-rate")
@@ -105,6 +107,7 @@ const Bindings<Options>& bindings() {
               Written{parse_steps, print_steps}, agreed,
               "local steps between two exchanges, or auto: as few as keep each node within "
               "optim.exchange-share, the same number on all; more saves traffic and adds drift")
+        .live()
         .bind("optim.pace", at(&Options::local_steps, &StepCount::pace),
               Written{parse_pace, print_pace}, own,
               "local steps of this node between two exchanges, as a multiple of optim.local-steps, "
@@ -138,6 +141,7 @@ const Bindings<Options>& bindings() {
               "are in step, .5 where messages come late")
         .bind("optim.batch-size", &Options::batch_size, Whole{0, 1'000'000'000}, own,
               "samples a local step, drawn without repetition until all were seen; 0 takes all")
+        .live()
         .bind("optim.clip", &Options::clip, Real{0, 1e6}, own,
               "C: the gradient of each sample is shortened to this norm before a batch is added "
               "up, and batches are drawn anew in each step, each sample on its own; 0: not. "
@@ -197,6 +201,13 @@ Options read_options(Reader& reader, const Format& precision) {
   options.codec = {.format = &precision};
   bindings().read(reader, options);
   return options;
+}
+
+void take_live(Options& options, const Options& from) {
+  options.learning_rate = from.learning_rate;
+  options.schedule = from.schedule;
+  options.local_steps = from.local_steps;
+  options.batch_size = from.batch_size;
 }
 
 Needs needs_of(const Options& options) {

@@ -68,6 +68,9 @@ std::vector<Term> agreed(const Options& options);
 // `precision` is that of the model; the codec follows it unless set. The caller fills in the seed.
 Options read_options(Reader& reader, const Format& precision);
 
+// Of `from` what a running trainer can change.
+void take_live(Options& options, const Options& from);
+
 // The requirements of the algorithm with the codec. REQUIRES that an algorithm is chosen.
 Needs needs_of(const Options& options);
 // The format of vectors if each can be decoded by itself; else null. REQUIRES the same.

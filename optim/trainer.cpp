@@ -146,6 +146,10 @@ class TypedTrainer final : public Trainer {
   Done run(const Job& job) override {
     Done done;
     done.round = job.round;
+    if (job.options) {
+      take_live(options_, *job.options);
+      learner_->set_batch_size(options_.batch_size);
+    }
     take_duties(job, done);
     if (algorithm_)
       use_model(job, done);

@@ -57,6 +57,10 @@ Checker::Checker(World& world)
                             std::string what) { violated(std::move(law), node, std::move(what)); }),
       ends_(world, [this](std::string law, std::size_t node,
                           std::string what) { violated(std::move(law), node, std::move(what)); }),
+      settings_(world,
+                [this](std::string law, std::size_t node, std::string what) {
+                  violated(std::move(law), node, std::move(what));
+                }),
       seen_(world.options().nodes),
       incarnations_(world.options().nodes) {
   world.observe([this](std::size_t node, const gossip::Output& output) { see(node, output); });
@@ -73,6 +77,7 @@ Checker::Seen& Checker::seen_of(std::size_t node) {
 
 void Checker::see(std::size_t node, const gossip::Output& output) {
   ends_.see(node, output);
+  settings_.see(node, output);
   if (const auto* send = std::get_if<gossip::Send>(&output)) {
     see(node, send->message);
     if (const auto* round = std::get_if<gossip::Round>(&send->message.body);

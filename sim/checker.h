@@ -12,6 +12,7 @@
 
 #include "sim/end_laws.h"
 #include "sim/ledger.h"
+#include "sim/setting_laws.h"
 #include "sim/world.h"
 
 namespace starling::sim {
@@ -75,6 +76,8 @@ class Checker {
   void expect_consensus(double distance);
   // The run ends for all, and with one hash; see there.
   EndLaws& ends() { return ends_; }
+  // Of settings that changed; see there.
+  SettingLaws& settings() { return settings_; }
 
   bool sound() const { return violations_.empty(); }
   const std::vector<Violation>& violations() const { return violations_; }
@@ -118,6 +121,7 @@ class Checker {
   World* world_;
   Ledger ledger_;
   EndLaws ends_;
+  SettingLaws settings_;
   std::vector<Seen> seen_;
   std::vector<std::uint64_t> incarnations_;  // the highest of each node
   std::set<std::uint64_t> stepped_;          // rounds in which somebody took a step

@@ -1,11 +1,22 @@
 #include "sim/director.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/check.h"
 
 namespace starling::sim {
 namespace {
+
+// What a user sets, by the number of a fault, from 1.
+const std::vector<Term> kChanges[] = {
+    {{"optim.local-steps", "2"}},
+    {{"optim.local-steps", "1"}},
+    {{"optim.learning-rate", "0.05"}, {"optim.local-steps", "3"}},
+    {{"topology.kind", "complete"}},
+    {{"topology.kind", "random"}, {"topology.degree", "4"}},
+    {{"topology.seed", "7"}, {"optim.local-steps", "1"}},
+};
 
 bool joins_later(const Scenario& scenario, std::size_t node) {
   return std::ranges::any_of(scenario.faults, [&](const Fault& fault) {
@@ -67,6 +78,10 @@ void Director::begin_fault(const Fault& fault) {
       return world_->tell(node, gossip::PauseCommand{});
     case FaultKind::join:
       return start(node);
+    case FaultKind::set:
+      return world_->tell(
+          node,
+          gossip::ConfigureCommand{.agreed = kChanges[static_cast<std::size_t>(fault.amount) - 1]});
     case FaultKind::nat_reboot:
     case FaultKind::away:
       for (const std::size_t lost : cut_off(fault)) world_->drivers().wires().forget(lost);

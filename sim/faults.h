@@ -39,6 +39,7 @@ enum class FaultKind {
   away,        // the hidden node is cut off, and its NAT forgets its connections
   narrow,      // the link of each node carries no more than so many Mbit/s, each way
   hasten,      // all jobs take this many times less
+  set,         // its user sets the change of that number (sim/director.cpp) at all nodes
 };
 inline constexpr Duration kSpike = std::chrono::seconds(2);
 inline constexpr Duration kStraggle = std::chrono::seconds(1);

@@ -24,6 +24,7 @@ struct Phases {
   Duration healed = std::chrono::seconds(120);       // after the chaos, to the end of the run
   Duration agree_within = std::chrono::seconds(60);  // of the end of the chaos
   double distance_limit = 0.05;                      // from the mean, at the end
+  bool sets = false;                                 // users set settings of all nodes
 };
 
 // The last nodes of a world, which nobody can dial, and the NATs before them: node k is behind NAT

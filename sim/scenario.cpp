@@ -72,6 +72,8 @@ double draw_amount(Prng& prng, const FaultRule& rule) {
     return std::ceil(draw_logarithmic(prng, kLimitLeast, kLimitMost) * 100) / 100;
   if (rule.kind == FaultKind::narrow)
     return std::ceil(draw_logarithmic(prng, kNarrowLeast, kLimitMost) * 100) / 100;
+  if (rule.kind == FaultKind::set)
+    return 1 + static_cast<double>(prng.below(static_cast<std::uint64_t>(rule.amount_most)));
   if (rule.kind == FaultKind::hasten) return std::ceil(draw_logarithmic(prng, 1, kHastenMost));
   if (rule.kind == FaultKind::forge) return std::ceil(prng.uniform() * kForgedMost * 1000) / 1000;
   const double most = std::min(rule.amount_most, rule.amount_least + 7);
@@ -208,14 +210,15 @@ Result<void> check_hiding(const Scenario& scenario) {
 
 }  // namespace
 
-Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos,
-                       const Hiding& hiding) {
+Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos, const Hiding& hiding,
+                       bool sets) {
   ENSURE(nodes > hiding.nodes, "a scenario has nodes that can be dialled");
   Scenario scenario{.seed = seed, .nodes = nodes, .hiding = hiding, .chaos = chaos};
   Prng prng = Prng::derive(seed, stable_hash("scenario"));
   for (const FaultRule& rule : fault_rules()) {
-    const bool is_on = prng.chance(rule.share) && rule.nodes_least <= nodes &&
-                       (!rule.of_hidden || hiding.nodes > 0);
+    const bool is_drawn = prng.chance(rule.share) || (sets && rule.kind == FaultKind::set);
+    const bool is_on =
+        is_drawn && rule.nodes_least <= nodes && (!rule.of_hidden || hiding.nodes > 0);
     const Prng own = Prng::derive(prng.next(), stable_hash(rule.verb));
     if (!is_on) continue;
     if (rule.kind == FaultKind::join)

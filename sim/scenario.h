@@ -47,10 +47,10 @@ struct Scenario {
 
 // Each kind of fault is switched on or off and given a rate of its own by the seed, so that seeds
 // differ in kind: some know nothing but crashes, some nothing but a bad network. Half of them have
-// a goal, which most runs come to amid the chaos and some after it. REQUIRES nodes, and one that is
-// not hidden.
+// a goal, which most runs come to amid the chaos and some after it. `sets`: users
+// change settings too. REQUIRES nodes, and one that is not hidden.
 Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos,
-                       const Hiding& hiding = {});
+                       const Hiding& hiding = {}, bool sets = false);
 
 std::string to_text(const Scenario& scenario);
 // What to_text writes; lines may be empty or begin with #, and faults come in any order. Without

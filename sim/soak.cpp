@@ -62,7 +62,8 @@ SoakReport soak(const SoakOptions& options, const TrainerFactory& make_trainer) 
   const Options& world = options.world;
   const auto work = [&] {
     while (const auto seed = desk.take()) {
-      const Scenario scenario = draw_scenario(*seed, world.nodes, world.phases.chaos, world.hiding);
+      const Scenario scenario =
+          draw_scenario(*seed, world.nodes, world.phases.chaos, world.hiding, world.phases.sets);
       desk.put(*seed, try_scenario(world, make_trainer, scenario));
     }
   };

@@ -100,6 +100,7 @@ class Trial {
     if (!stay_in_step(healed)) return;
     if (!director_.has_left()) checker_.expect_agreement();
     checker_.expect_finite();
+    if (!director_.has_left()) checker_.settings().expect_same();
     if (checker_.ends().has_begun()) return checker_.ends().expect_one_model(agreed);
     checker_.expect_shares();
     checker_.expect_settled();

@@ -62,13 +62,16 @@ const Bindings<Options>& bindings() {
                          "8, random of degree 4 above. Denser graphs agree in fewer rounds and "
                          "send more bytes a round; `starling plan` shows both.",
                          fmt::join(names(), ", ")))
+        .live()
         .bind("topology.degree", &Options::degree, Whole{2, kDegreeLimit}, agreed,
               "neighbours of a node (random, random-regular, small-world); even for random and "
               "small-world. Bytes a round grow in proportion; a smaller degree mixes more slowly.")
+        .live()
         .bind("topology.probability", &Options::probability, Real{0, 1}, agreed,
               "from 0 to 1. erdos-renyi: of an edge between two nodes, so that the mean degree is "
               "about p(n-1)+2; small-world: of replacing a local edge by a far one. Larger: faster "
               "mixing, for erdos-renyi more bytes; smaller: closer to a ring.")
+        .live()
         .bind("topology.file", &Options::file, Text{}, agreed,
               "path of the edge list of kind file: two node names a line, # starts a comment. A "
               "number k is short for node-k. "
@@ -78,6 +81,7 @@ const Bindings<Options>& bindings() {
               agreed,
               "draws the random kinds. Every node of a cluster must have the same, or they "
               "disagree about the edges; no value is better than another.")
+        .live()
         .bind("topology.sequence", &Options::sequence, SequenceForm{}, agreed,
               help_of("which of the edges a round uses. Fewer edges a round send fewer bytes, and "
                       "mix more for each byte; `starling plan` shows both",

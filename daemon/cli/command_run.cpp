@@ -139,7 +139,8 @@ Result<void> take_keys(Config& config, const GivenKeys& given) {
                             .now = wall_clock()};
   if (given.signing)
     sources.sign = [&](const PublicKey& key) {
-      return issue(*given.signing, config.node.name, key);
+      // Who has the cluster key here may change everything.
+      return issue(*given.signing, config.node.name, key, "operator");
     };
   TRY(config.node.credentials, find_credentials(sources));
   if (!config.node.credentials) return {};
@@ -226,7 +227,9 @@ Outcome<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   api.guard_reads = !is_loopback(config.listen_http);
   api.precision = config.learner.model.precision;
   api.rounds = rounds_of(config.node);
-  Handler handler = make_api(daemon.board, std::make_unique<LiveSettings>(settings), api);
+  const auto live = std::make_shared<const LiveSettings>(settings, config);
+  config.node.reconfigure = reconfigure_by(live);
+  Handler handler = make_api(daemon.board, live, api);
   HttpOptions http;
   http.connections_limit = std::max<std::size_t>(shares.http, 1);
   http.hosts = config.allowed_hosts;
@@ -242,8 +245,7 @@ Outcome<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
                      config.node.http,
                      config.node.algorithm,
                      std::string(config.node.schedule->name),
-                     optim::to_string(config.learner.optim.codec),
-                     std::string(topology::to_string(config.node.topology.kind))};
+                     optim::to_string(config.learner.optim.codec)};
   // A loopback address is of this machine only: others do not get it.
   const bool is_of_machine = is_loopback(config.node.http) && !is_loopback(config.node.control);
   if (is_of_machine || config.is_hidden) config.node.http.port = 0;

@@ -24,7 +24,8 @@ namespace {
 using nlohmann::json;
 
 constexpr char kModelFile[] = "model.safetensors", kStateFile[] = "state.safetensors";
-constexpr char kTrainerFile[] = "trainer.state", kFoundationFile[] = "foundation";
+constexpr char kTrainerFile[] = "trainer.state", kFoundationFile[] = "foundation",
+               kSettingsFile[] = "settings";
 constexpr std::size_t kEdgesLimit = 4096;
 // Thirty years at a thousand rounds a second; members refuse rounds that are much larger.
 constexpr std::uint64_t kSavedRoundLimit = UINT64_C(1) << 40;
@@ -141,6 +142,8 @@ Generation files_of(const gossip::Checkpoint& checkpoint) {
   if (!state.opaque.empty()) content.files[kTrainerFile] = state.opaque;
   if (!checkpoint.foundation.empty())
     content.files[kFoundationFile] = as_payload(checkpoint.foundation);
+  if (!checkpoint.changes.empty())
+    content.files[kSettingsFile] = as_payload(gossip::encode(checkpoint.changes));
   return content;
 }
 
@@ -167,6 +170,9 @@ Result<gossip::Checkpoint> checkpoint_from(const Generation& content) {
   TRY(state->state, read_tensors(content, kStateFile));
   state->opaque = file_named(content, kTrainerFile);
   checkpoint.foundation = as_text(file_named(content, kFoundationFile));
+  if (const std::string changes = as_text(file_named(content, kSettingsFile)); !changes.empty()) {
+    TRY(checkpoint.changes, gossip::decode_setting_changes(std::as_bytes(std::span(changes))));
+  }
   checkpoint.state = std::move(state);
   return checkpoint;
 }

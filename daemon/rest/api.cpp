@@ -111,16 +111,9 @@ Result<std::vector<Term>> changes_of(const json& body) {
   return changes;
 }
 
-// "set: eval.every = 5, node.log = debug".
-std::string words_of(std::span<const Term> changes) {
-  std::vector<std::string> words;
-  for (const auto& [key, value] : changes) words.push_back(fmt::format("{} = {}", key, value));
-  return fmt::format("set: {}", fmt::join(words, ", "));
-}
-
 class Api {
  public:
-  Api(Board& board, std::unique_ptr<LiveSettings> settings, ApiOptions options)
+  Api(Board& board, std::shared_ptr<const LiveSettings> settings, ApiOptions options)
       : board_(&board),
         settings_(std::move(settings)),
         options_(std::move(options)),
@@ -338,20 +331,27 @@ class Api {
 
   // With POST all values are taken at once, or none.
   HttpResponse settings(const HttpRequest& request) {
-    if (request.method != "POST") return document(settings_->to_json());
+    const gossip::Status& status = snapshot_->status;
+    if (request.method != "POST")
+      return document(settings_->to_json(status.settings, status.run.round));
     if (!is_json(request.content_type)) return not_json(request);
     const auto changes = changes_of(parse_json(request.body));
     if (!changes) return bad_request(changes.error().text);
-    const auto config = settings_->tried(*changes);
-    if (!config) return bad_request(config.error().text);
-    HttpResponse response =
-        command(gossip::ConfigureCommand{.evaluation = config->node.evaluation,
-                                         .checkpoint_rounds = config->checkpoint_rounds,
-                                         .checkpoint_every = config->checkpoint_every,
-                                         .text = words_of(*changes)});
-    if (response.status != 202) return response;
-    log::set_level(config->log_level);
-    settings_->take(*changes, snapshot_->status.run.round);
+    auto command = settings_->command(*changes, status.settings, status.run.round,
+                                      parameter(request.query, "at-round"));
+    if (!command) return bad_request(command.error().text);
+    const auto& certificate = snapshot_->security.certificate;
+    if (!command->agreed.empty() && certificate && !may_change_settings(*certificate))
+      return error_response(
+          403, "no_operator",
+          fmt::format(
+              "{} is agreed by all nodes, and the certificate of {} is not of the group "
+              "operator; ask a node whose is, or invite this one anew with --group=operator",
+              command->agreed.front().first, snapshot_->identity.name));
+    HttpResponse response = this->command(std::move(*command));
+    const auto level = std::ranges::find(*changes, "node.log", &Term::first);
+    if (response.status == 202 && level != changes->end())
+      log::set_level(settings_->with(*changes)->log_level);
     return response;
   }
 
@@ -453,7 +453,7 @@ class Api {
   }
 
   Board* board_;
-  std::unique_ptr<LiveSettings> settings_;
+  std::shared_ptr<const LiveSettings> settings_;
   ApiOptions options_;
   SpectrumCache spectrum_;
   DocumentCache documents_;
@@ -476,7 +476,7 @@ constexpr std::array<Api::Route, 23> Api::kRoutes = {{
     {"/v1/model", "GET", Access::reads, true, &Api::model},
     {"/v1/trace", "GET", Access::reads, true, &Api::trace},
     {"/v1/config", "GET", Access::reads, false, &Api::configuration},
-    {"/v1/settings", "GET", Access::reads, false, &Api::settings},
+    {"/v1/settings", "GET", Access::reads, true, &Api::settings},
     {"/v1/settings", "POST", Access::changes, true, &Api::settings},
     {"/v1/predict", "POST", Access::reads, false, &Api::predict},
     {"/v1/join", "POST", Access::changes, false, &Api::join},
@@ -490,7 +490,7 @@ constexpr std::array<Api::Route, 23> Api::kRoutes = {{
 
 }  // namespace
 
-Handler make_api(Board& board, std::unique_ptr<LiveSettings> settings, ApiOptions options) {
+Handler make_api(Board& board, std::shared_ptr<const LiveSettings> settings, ApiOptions options) {
   auto api = std::make_shared<Api>(board, std::move(settings), std::move(options));
   return [api = std::move(api)](const HttpRequest& request) { return api->answer(request); };
 }

@@ -32,6 +32,7 @@ struct ApiOptions {
 // 405 with Allow; 400 for an invalid argument or body, 415 for a body that is not application/json;
 // 401 without the token; 403 for a change requested by a page of another site; 503 before the node
 // has started or when too many commands wait.
-Handler make_api(Board& board, std::unique_ptr<LiveSettings> settings, ApiOptions options = {});
+Handler make_api(Board& board, std::shared_ptr<const LiveSettings> settings,
+                 ApiOptions options = {});
 
 }  // namespace starling::daemon

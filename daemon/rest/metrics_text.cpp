@@ -82,7 +82,7 @@ void add_node(Families& families, const Snapshot& snapshot) {
   families.put(1, {{"node", valid_utf8(identity.name)},
                    {"algorithm", identity.algorithm},
                    {"schedule", identity.schedule},
-                   {"topology", identity.topology_kind}});
+                   {"topology", topology_kind_json(snapshot)["kind"].get<std::string>()}});
   families.gauge("starling_certificate_end_seconds",
                  "When the node's certificate ends, in seconds since 1970.");
   if (const auto& certificate = snapshot.security.certificate)

@@ -292,7 +292,7 @@ json security_json(const gossip::SecurityStatus& security) {
 
 json topology_kind_json(const Snapshot& snapshot) {
   const gossip::TopologyStatus& seen = snapshot.status.topology;
-  json object = {{"kind", snapshot.identity.topology_kind}};
+  json object = {{"kind", seen.options ? topology::to_string(seen.options->kind) : ""}};
   if (seen.options && seen.sites && seen.options->kind == topology::Kind::automatic)
     object["chosen"] = topology::graph_name(*seen.options, seen.sites->size());
   return object;

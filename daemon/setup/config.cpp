@@ -229,6 +229,54 @@ Settings for_role(Settings settings) {
   return settings;
 }
 
+Config read_values(Reader& reader) {
+  Config config;
+  config.node = gossip::read_options(reader);
+  config.learner = models::read_learner_options(reader);
+  bindings().read(reader, config);
+  return config;
+}
+
+// What follows from the values, and whether they go together.
+void derive(Config& config, Reader& reader) {
+  config.node.seed = config.learner.optim.seed;
+  if (config.node.schedule->is_in_slices) {
+    config.learner.optim.aggregation.slicing.is_on = true;
+    topology::Kind& kind = config.node.topology.kind;
+    if (kind == topology::Kind::automatic) kind = topology::Kind::complete;
+  }
+  const optim::AlgorithmRow*& algorithm = config.learner.optim.algorithm;
+  if (!algorithm) {
+    AlgorithmChoice choice = choose_algorithm(config.node, config.learner, reader);
+    algorithm = choice.algorithm;
+    config.algorithm_reason = std::move(choice.reason);
+  } else {
+    config.advice = advise(config.node, config.learner, reader);
+  }
+  config.node.algorithm = optim::full_name(config.learner.optim);
+  config.node.needs = needs_of(config.learner.optim);
+  config.node.local_steps = config.learner.optim.local_steps;
+  config.node.refits = config.learner.data.refits;
+  config.node.checkpoint.rounds = config.checkpoint_rounds;
+  config.node.checkpoint.every = config.checkpoint_every;
+  config.node.encodings = encodings_of(config.node, config.learner.optim);
+  if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
+    config.node.schedule = gossip::schedule_named("pairwise");
+  config.stays = reader.flag("stop.stay");
+  check_addresses(config, reader);
+  if (config.is_insecure && config.learner.optim.aggregation.slicing.is_masked)
+    reader.mistake("exchange.masks",
+                   "members mask by their keys, and with security.insecure = true they have "
+                   "none; use false, or give the nodes keys");
+  check_legality(config.node, config.learner.optim, reader);
+  if (config.node.role != gossip::Role::relay)
+    check_privacy(config.node.goal, config.learner, reader);
+  if (config.node.refits) check_refit(config.node, config.learner, reader);
+  if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
+  if (!is_node_name(config.node.name))
+    reader.mistake("node.name", fmt::format("expected {}", kNodeNameLaw));
+}
+
 }  // namespace
 
 const Schema& schema() {
@@ -251,14 +299,6 @@ const Schema& schema() {
   return kSchema;
 }
 
-Config read_values(Reader& reader) {
-  Config config;
-  config.node = gossip::read_options(reader);
-  config.learner = models::read_learner_options(reader);
-  bindings().read(reader, config);
-  return config;
-}
-
 Result<Config> read_config(const Settings& given, std::vector<std::string> mistakes) {
   const Settings settings = for_role(given);
   Reader reader(settings, std::move(mistakes));
@@ -269,44 +309,25 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
     else
       reader.mistake("model.from", start.error().text);
   }
-  config.node.seed = config.learner.optim.seed;
-  if (config.node.schedule->is_in_slices) {
-    config.learner.optim.aggregation.slicing.is_on = true;
-    topology::Kind& kind = config.node.topology.kind;
-    if (kind == topology::Kind::automatic) kind = topology::Kind::complete;
-  }
-  const optim::AlgorithmRow*& algorithm = config.learner.optim.algorithm;
-  if (!algorithm) {
-    AlgorithmChoice choice = choose_algorithm(config.node, config.learner, reader);
-    algorithm = choice.algorithm;
-    config.algorithm_reason = std::move(choice.reason);
-  } else {
-    config.advice = advise(config.node, config.learner, reader);
-  }
-  config.node.algorithm = optim::full_name(config.learner.optim);
-  config.node.needs = needs_of(config.learner.optim);
-  config.node.local_steps = config.learner.optim.local_steps;
-  config.node.refits = config.learner.data.refits;
-  config.node.encodings = encodings_of(config.node, config.learner.optim);
-  if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
-    config.node.schedule = gossip::schedule_named("pairwise");
-  config.stays = reader.flag("stop.stay");
-  check_addresses(config, reader);
-  if (config.is_insecure && config.learner.optim.aggregation.slicing.is_masked)
-    reader.mistake("exchange.masks",
-                   "members mask by their keys, and with security.insecure = true they have "
-                   "none; use false, or give the nodes keys");
-  check_legality(config.node, config.learner.optim, reader);
-  if (config.node.role != gossip::Role::relay)
-    check_privacy(config.node.goal, config.learner, reader);
-  if (config.node.refits) check_refit(config.node, config.learner, reader);
-  if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
-  if (!is_node_name(config.node.name))
-    reader.mistake("node.name", fmt::format("expected {}", kNodeNameLaw));
+  derive(config, reader);
   TRY_DO(reader.verdict());
   TRY_DO(load_edges(config.node.topology));
   config.node.terms = models::agreed(config.learner);
   config.learner.data.site = config.node.name;
+  return config;
+}
+
+Result<Config> read_again(Settings settings, const Config& before) {
+  settings = for_role(std::move(settings));
+  settings.set("optim.algorithm", std::string(before.learner.optim.algorithm->name), "the start");
+  settings.set("exchange.schedule", std::string(before.node.schedule->name), "the start");
+  Reader reader(settings);
+  Config config = read_values(reader);
+  config.learner.model.start = before.learner.model.start;
+  derive(config, reader);
+  TRY_DO(reader.verdict());
+  if (config.node.topology.kind == before.node.topology.kind)
+    config.node.topology.edges = before.node.topology.edges;
   return config;
 }
 

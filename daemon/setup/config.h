@@ -50,9 +50,9 @@ struct Config {
 // those of gathering the settings.
 Result<Config> read_config(const Settings& settings, std::vector<std::string> mistakes);
 
-// The values alone, each checked by itself: no file is read, and what does not go together is not
-// looked at.
-Config read_values(Reader& reader);
+// The same with other values of live keys, for the node that runs by `before`: what files said
+// stays, and so does what was chosen then.
+Result<Config> read_again(Settings settings, const Config& before);
 
 // For a planned cluster of n nodes named node-0 to node-(n-1).
 Result<void> validate_cluster(const Config& config, std::size_t nodes);

@@ -78,6 +78,11 @@ Wishes ExchangeBudget::wishes() const {
           .shortening = static_cast<std::uint64_t>(shortening_wish_.value.value_or(0))};
 }
 
+void ExchangeBudget::take(const optim::StepCount& steps) {
+  chooses_steps_ = !steps.fixed;
+  if (steps.fixed) steps_ = *steps.fixed;
+}
+
 bool ExchangeBudget::follow(const Wishes& wished) {
   const auto before = std::pair(steps_, shortening_);
   if (chooses_steps_ && wished.steps > 0)

@@ -49,6 +49,8 @@ class ExchangeBudget {
   // This node's wishes, powers of two; 0 before enough rounds are measured.
   Wishes wishes() const;
 
+  // Another number of local steps: a fixed one, or what the nodes choose from here on.
+  void take(const optim::StepCount& steps);
   // Takes the combined wishes of the members. Returns whether anything changed.
   bool follow(const Wishes& wished);
   // The values for the next round. A value that the nodes choose is 1 at first.

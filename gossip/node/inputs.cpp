@@ -41,6 +41,10 @@ struct Hearing {
     node.agreement.receive(from, terms, node.members, node.outbox);
     node.links.receive(from, terms);
   }
+  void operator()(SettingChanges& changes) const {
+    node.settings.receive(from, changes, node.training.progress().run().round, node.members,
+                          node.outbox);
+  }
   void operator()(Estimate& estimate) const {
     const Link* link = node.links.active(from.sender);
     if (!link || link->peer_incarnation != from.incarnation) return;
@@ -90,12 +94,7 @@ struct Handling {
     command.fleet ? save_all(node, now) : node.saver.want();
   }
   void operator()(const StopCommand& command) const { node.run_end.order(command.at_round); }
-  void operator()(const ConfigureCommand& command) const {
-    node.options.evaluation = command.evaluation;
-    node.options.checkpoint.rounds = command.checkpoint_rounds;
-    node.options.checkpoint.every = command.checkpoint_every;
-    node.outbox.event(Event::Kind::settings, command.text);
-  }
+  void operator()(const ConfigureCommand& command) const { configure(node, now, command); }
   void operator()(const Saved& saved) const { node.saver.saved(now, saved, node.outbox); }
 };
 

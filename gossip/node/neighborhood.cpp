@@ -75,6 +75,12 @@ Neighborhood::Neighborhood(const topology::Options& options) {
   status_.options = std::make_shared<const topology::Options>(options);
 }
 
+void Neighborhood::take(Time now, const topology::Options& options) {
+  status_.options = std::make_shared<const topology::Options>(options);
+  status_.sites = nullptr;
+  restart(now);
+}
+
 bool Neighborhood::follow(Time now, const Roster& members) {
   version_ = members.version();
   departures_ = members.departures();

@@ -26,6 +26,8 @@ class Neighborhood {
     return now >= next_ || departures_ != members.departures();
   }
   Time next() const { return next_; }
+  // Another topology: its edges are found at the next follow(), which is due at once.
+  void take(Time now, const topology::Options& options);
   // Makes all members news, due at once.
   void restart(Time now) { version_ = 0, next_ = now; }
   // Follows the current members. Returns false, and keeps the edges, if the topology has no place

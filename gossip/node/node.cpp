@@ -12,6 +12,7 @@
 #include "gossip/members/hold_up.h"
 #include "gossip/members/look_alikes.h"
 #include "gossip/members/wishes.h"
+#include "gossip/node/coming_round.h"
 #include "gossip/node/inputs.h"
 #include "gossip/node/parts.h"
 
@@ -62,6 +63,31 @@ void refit(NodeParts& parts) {
                                  run.round, parts.run_end.refit_rounds()));
 }
 
+void sample(NodeParts& parts, Time now) {
+  if (!parts.trains() || !parts.fleet.is_due(now)) return;
+  const bool is_degraded = parts.state(now) == State::degraded;
+  parts.fleet.sample(now, parts.training.progress(), parts.outbox.sent_bytes(), is_degraded);
+  if (parts.exchange.neighbors().has_averaged())
+    parts.alone.clear();
+  else if (const std::string cause = cause_of_solitude(parts, now); !cause.empty())
+    parts.alone = cause;
+  if (parts.budget.chooses() && parts.budget.follow(wished(parts.members)))
+    parts.outbox.event(Event::Kind::exchange,
+                       fmt::format("from the next round on {}", parts.budget.text()));
+}
+
+// Whether the node knows its neighbours and the present settings.
+bool is_informed(const NodeParts& parts, Time now) {
+  return !parts.has_news() && !parts.settings.is_behind(now);
+}
+
+// What new values of settings mean for other parts than the training.
+void follow_settings(NodeParts& parts, Time now) {
+  parts.settings.tick(now, parts.members, parts.outbox);
+  if (parts.settings.take_new_topology()) parts.neighborhood.take(now, parts.options.topology);
+  if (const auto round = parts.settings.take_new_goal()) parts.run_end.take_new_goal(*round);
+}
+
 }  // namespace
 
 NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Checkpoint> resumed)
@@ -70,6 +96,7 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       outbox(stable_hash(given.cluster), node_id(given.name), given.incarnation, given.credentials),
       membership(options, outbox.notary(), now),
       agreement(given),
+      settings(options, resumed ? resumed->changes : std::vector<SettingChange>()),
       links(given, resumed ? resumed->exchange.edges : std::vector<KeptEdge>()),
       exchange(options, resumed ? resumed->exchange : KeptExchange()),
       life(now),
@@ -77,8 +104,8 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       startup(options, now, life, share, resumed),
       strays(given),
       saver(options.checkpoint, now),
-      training(options,
-               {members, life, exchange, links, donor, saver, budget, run_end, settlement}),
+      training(options, {members, life, exchange, links, donor, saver, budget, run_end, settlement,
+                         settings}),
       fleet(given, exchange.means(), membership.extremes()),
       neighborhood(given.topology) {
   gate.set_payload_limit(is_relay(options) ? kRelayedModelBytesLimit : kUnknownModelBytesLimit);
@@ -118,8 +145,9 @@ Time Node::deadline() const {
     return std::min({parts.exit.until, parts.membership.deadline(), exchange});
   const Time follow = parts.has_news() ? parts.neighborhood.next() : kNever;
   return std::min({parts.membership.deadline(), parts.agreement.deadline(parts.members),
-                   parts.links.deadline(), parts.startup.deadline(), parts.donor.deadline(),
-                   exchange, follow, parts.training.deadline(), parts.settlement.deadline()});
+                   parts.settings.deadline(), parts.links.deadline(), parts.startup.deadline(),
+                   parts.donor.deadline(), exchange, follow, parts.training.deadline(),
+                   parts.settlement.deadline()});
 }
 
 // Waits for the last vectors in both directions, so that no pair is averaged at one end only, which
@@ -176,14 +204,15 @@ void NodeParts::settle(Time now) {
   membership.set_self(report());
   membership.tick(now, outbox);
   agreement.tick(now, members, outbox);
+  follow_settings(*this, now);
   if (has_news() && neighborhood.is_due(now, members)) follow_members(now);
   training.masks().follow(members, neighborhood.status().sites.get());
   links.tick(now, outbox);
-  if (!has_news() && startup.may_begin(now, members, links)) start_training(now);
+  if (is_informed(*this, now) && startup.may_begin(now, members, links)) start_training(now);
   exchange.links_changed(now, links, members, outbox);
   end_watch.tick(now, outbox);
   refit(*this);
-  sample(now);
+  sample(*this, now);
   fleet.sends().add(now, outbox.sent_bytes());
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
   for (NodeId peer : exchange.sessions().take_broken())
@@ -225,6 +254,7 @@ Report NodeParts::report() {
           .norm = amount_bits(run.norm),
           .saved = saver.status().round.value_or(0),
           .save_at = saver.agreed_round(),
+          .changes = settings.hash(),
           .end_at = trains() ? run_end.vote(run.uncounted) : 0,
           .samples = asks(options.goal, JudgedBy::samples) ? run.samples : 0,
           .accuracy = run_end.told_accuracy(run.evaluation),
@@ -246,29 +276,24 @@ void NodeParts::start_training(Time now) {
   before.reset();
 }
 
+void configure(NodeParts& parts, Time now, const ConfigureCommand& command) {
+  const TrainingProgress& progress = parts.training.progress();
+  const std::uint64_t own = progress.run().round;
+  const std::uint64_t soon =
+      coming_round(parts.members, own, progress.rounds_per_s(now), parts.options.timing);
+  parts.settings.set(command, own, soon, parts.members, parts.outbox);
+}
+
 // Agrees on a round far enough ahead for all nodes to know of it in time, but not beyond the goal:
 // nodes save at the end anyway.
 void save_all(NodeParts& parts, Time now) {
-  constexpr int kSpreads = 20;
   const TrainingProgress& progress = parts.training.progress();
-  std::uint64_t furthest = progress.run().round;
-  for (const Member* member : parts.members.present()) furthest = std::max(furthest, member->round);
+  const std::uint64_t own = progress.run().round, furthest = furthest_round(parts.members, own);
   if (parts.life.has_come_to<phases::Ending>()) return parts.saver.agree(now, furthest);
-  const double rounds = progress.rounds_per_s(now) * kSpreads * seconds(parts.options.timing.news);
-  const std::uint64_t target = furthest + 2 + static_cast<std::uint64_t>(rounds);
+  const std::uint64_t target =
+      coming_round(parts.members, own, progress.rounds_per_s(now), parts.options.timing);
   const auto last = parts.options.goal.last_round(progress.run().uncounted);
   parts.saver.agree(now, last ? std::min(target, std::max(*last, furthest)) : target);
-}
-
-void NodeParts::sample(Time now) {
-  if (!trains() || !fleet.is_due(now)) return;
-  fleet.sample(now, training.progress(), outbox.sent_bytes(), state(now) == State::degraded);
-  if (exchange.neighbors().has_averaged())
-    alone.clear();
-  else if (const std::string cause = cause_of_solitude(*this, now); !cause.empty())
-    alone = cause;
-  if (budget.chooses() && budget.follow(wished(members)))
-    outbox.event(Event::Kind::exchange, fmt::format("from the next round on {}", budget.text()));
 }
 
 void NodeParts::follow_members(Time now) {
@@ -335,6 +360,7 @@ std::vector<std::string> Node::warnings(Time now) const {
     warnings.push_back(std::move(alike));
   add(parts.strays.warnings(now));
   add(parts.agreement.warnings());
+  add({parts.settings.warning()});
   add(parts.links.refusals());
   if (parts.phase() == Phase::training)
     add({parts.training.masks().reason(), parts.training.progress().drift()});
@@ -373,6 +399,7 @@ Status Node::status(Time now) const {
   if (status.hold_up) add(text_of(*status.hold_up, parts.members.self()));
   parts.exchange.describe(now, parts.links, status);
   status.checkpoint = parts.saver.status();
+  status.settings = parts.settings.status();
   status.run = progress.run();
   status.run.is_idle = parts.trains() && progress.is_idle(now);
   // Before its checkpoint is read, a node that comes back does not know what it has spent.

@@ -22,6 +22,7 @@
 #include "gossip/node/neighborhood.h"
 #include "gossip/node/run_end.h"
 #include "gossip/node/saver.h"
+#include "gossip/node/setting_log.h"
 #include "gossip/node/settlement.h"
 #include "gossip/node/startup.h"
 #include "gossip/node/strays.h"
@@ -45,7 +46,6 @@ struct NodeParts {
   void become_ready(Time now);
   void start_training(Time now);
   Report report();
-  void sample(Time now);
   void settle(Time now);
   void follow_members(Time now);
   void leave(Time now);
@@ -63,6 +63,7 @@ struct NodeParts {
   Membership membership;
   const Roster& members = membership.roster();
   Agreement agreement;
+  SettingLog settings;
   Links links;
   Exchange exchange;
   Life life;
@@ -88,6 +89,7 @@ struct NodeParts {
 
 // What comes of some inputs.
 void save_all(NodeParts& parts, Time now);
+void configure(NodeParts& parts, Time now, const ConfigureCommand& command);
 void donate(NodeParts& parts, Time now, optim::Done& done);
 void learn_workload(NodeParts& parts, const optim::Workload& workload);
 

@@ -53,6 +53,17 @@ std::uint64_t told_amount(double value) {
                               : kAmountMost;
 }
 
+// Far enough ahead for all nodes to know of it in time.
+std::uint64_t soon(const RunEnd::Own& own, const Roster& members, const Options& options) {
+  std::uint64_t furthest = own.round;
+  const Parties parties(members, options.needs.liars);
+  if (parties.here().size() == 1) return std::max<std::uint64_t>(1, own.round);
+  for (const Member* member : parties.here())
+    furthest = std::max(furthest, std::min(member->round, own.round + own.round / 8 + 64));
+  const double ahead = own.rounds_per_s * kSpreads * seconds(options.timing.news);
+  return std::min(furthest + 2 + static_cast<std::uint64_t>(ahead), kRoundLimit);
+}
+
 }  // namespace
 
 std::uint64_t RunEnd::told_accuracy(const Evaluation& own) const {
@@ -145,7 +156,8 @@ void RunEnd::vote_for(const Own& own, const Roster& members) {
   const GoalRow* row = reached_goal(goal, progress_);
   if (!row && !ordered_) return;
   const bool is_due = row && in_step_ && row->key == "stop.rounds";
-  const std::uint64_t now = in_step_ ? soon(own, members) : std::max<std::uint64_t>(1, own.round);
+  const std::uint64_t now =
+      in_step_ ? soon(own, members, options_) : std::max<std::uint64_t>(1, own.round);
   const std::uint64_t wanted = row || *ordered_ == kSoon ? now : *ordered_;
   if (!is_due) vote_ = vote_ == 0 ? wanted : std::min(vote_, wanted);
   is_target_met_ = row && !row->is_limit;
@@ -153,20 +165,18 @@ void RunEnd::vote_for(const Own& own, const Roster& members) {
                 : std::string(kStoppedByHand);
 }
 
+// An end whose reason is known has come.
+void RunEnd::take_new_goal(std::uint64_t round) {
+  if (!reason_.empty()) return;
+  goal_since_ = round;
+  vote_ = 0;
+  agreed_.reset();
+  has_come_ = false;
+}
+
 std::uint64_t RunEnd::vote(std::uint64_t uncounted) const {
   const bool is_of_rounds = reason_.empty() && in_step_;
   return is_of_rounds ? options_.goal.last_round(uncounted).value_or(vote_) : vote_;
-}
-
-// Far enough ahead for all nodes to know of it in time.
-std::uint64_t RunEnd::soon(const Own& own, const Roster& members) const {
-  std::uint64_t furthest = own.round;
-  const Parties parties(members, options_.needs.liars);
-  if (parties.here().size() == 1) return std::max<std::uint64_t>(1, own.round);
-  for (const Member* member : parties.here())
-    furthest = std::max(furthest, std::min(member->round, own.round + own.round / 8 + 64));
-  const double ahead = own.rounds_per_s * kSpreads * seconds(options_.timing.news);
-  return std::min(furthest + 2 + static_cast<std::uint64_t>(ahead), kRoundLimit);
 }
 
 void RunEnd::count_votes(const Own& own, const Roster& members, const Neighbors& neighbors) {
@@ -176,7 +186,7 @@ void RunEnd::count_votes(const Own& own, const Roster& members, const Neighbors&
   const Parties parties(members, options_.needs.liars);
   const auto count = [&](const Member* member) {
     sealed += member->sealed != 0;
-    if (member->end_at == 0) return;
+    if (member->end_at == 0 || member->round < goal_since_) return;
     votes.push_back(member->end_at);
     come += member->round >= member->end_at;
   };

@@ -53,6 +53,9 @@ class RunEnd {
   // A person wants the end: after that round, or as soon as all can know of it. 0: the latter.
   void order(std::uint64_t round) { ordered_ = round == 0 ? kSoon : round; }
 
+  // The goals are others from `round` on: votes that were cast before do not count any more.
+  void take_new_goal(std::uint64_t round);
+
   // The round of this node's vote, if so many of its rounds do not count; 0: none.
   std::uint64_t vote(std::uint64_t uncounted) const;
   // What the members' records tell of this node, as far as a goal needs it.
@@ -96,7 +99,6 @@ class RunEnd {
   void vote_for(const Own& own, const Roster& members);
   void count_votes(const Own& own, const Roster& members, const Neighbors& neighbors);
   void give_reason(const Own& own);
-  std::uint64_t soon(const Own& own, const Roster& members) const;
   bool is_reached(std::uint64_t round, std::uint64_t uncounted) const;
 
   const Options& options_;
@@ -104,6 +106,7 @@ class RunEnd {
   FleetProgress progress_;
   std::optional<std::uint64_t> ordered_;
   std::uint64_t vote_ = 0;
+  std::uint64_t goal_since_ = 0;  // the first round with the present goals
   std::optional<std::uint64_t> agreed_;
   bool has_come_ = false;       // enough others have come to the rounds of their votes
   bool is_moment_ = false;      // of the agreed end: it counts whatever the round is

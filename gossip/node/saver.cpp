@@ -6,15 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "gossip/node/coming_round.h"
+
 namespace starling::gossip {
 namespace {
 
 // The longest pause after a failure. Longer: the node notices later that the disk has room again.
 // Shorter: a broken disk costs more copies.
 constexpr Duration kRetryPause = std::chrono::seconds(10);
-// How far ahead other nodes may agree to save. Larger: a false round blocks the next agreement for
-// longer. Smaller: a node does not join an agreement of nodes with very short rounds.
-constexpr std::uint64_t kWishLead = 1 << 16;
 // How long to wait for an agreed round. Longer: a false round blocks the next agreement for longer.
 // Shorter: nodes whose rounds take minutes do not save together.
 constexpr Duration kWishPatience = std::chrono::minutes(10);
@@ -29,14 +28,9 @@ void Saver::agree(Time now, std::uint64_t round) {
 }
 
 void Saver::hear(Time now, const Roster& members, std::uint64_t own) {
-  std::uint64_t highest = 0, second = 0;
-  const std::vector<const Member*> ready = members.ready();
-  for (const Member* member : ready) {
-    second = std::max(second, std::min(highest, member->round));
-    highest = std::max(highest, member->round);
-  }
-  for (const Member* member : ready)
-    if (member->save_at <= std::max(second, own) + kWishLead) agree(now, member->save_at);
+  const std::uint64_t last = believable_round(members, own);
+  for (const Member* member : members.ready())
+    if (member->save_at <= last) agree(now, member->save_at);
 }
 
 void Saver::tick(Time now, Outbox& out) {

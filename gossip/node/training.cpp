@@ -21,12 +21,13 @@ void Training::start(Time now, std::uint64_t round, Outbox& out, const Checkpoin
 
 void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Outbox& out) {
   Exchange& exchange = around_.exchange;
+  optim::Job job;
+  job.round = exchange.rounds().round();
+  job.options = around_.settings.enter(job.round, around_.budget, out);
   measure(now, absorb, out);
   if (absorb) progress_.end_rounds(now);
   if (!mix.empty()) solitude_.averaged();
   solitude_.begin_round();
-  optim::Job job;
-  job.round = exchange.rounds().round();
   job.uncounted = exchange.rounds().uncounted();
   progress_.set_uncounted(job.uncounted);
   job.absorb = absorb;
@@ -219,6 +220,7 @@ Checkpoint Training::checkpoint_of(Time now, std::uint64_t round) const {
   checkpoint.sealed = around_.settlement.sealed();
   progress_.write(now, checkpoint);
   checkpoint.exchange = around_.exchange.memory(around_.links);
+  checkpoint.changes = around_.settings.changes();
   return checkpoint;
 }
 

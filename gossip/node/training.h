@@ -23,6 +23,7 @@
 #include "gossip/node/pace.h"
 #include "gossip/node/run_end.h"
 #include "gossip/node/saver.h"
+#include "gossip/node/setting_log.h"
 #include "gossip/node/settlement.h"
 #include "gossip/node/solitude.h"
 #include "gossip/node/training_progress.h"
@@ -44,6 +45,7 @@ class Training {
     ExchangeBudget& budget;  // measures the rounds and says how many local steps they have
     const RunEnd& end;       // says after which round no local step begins
     Settlement& settlement;  // then makes all models one
+    SettingLog& settings;    // says with which values a round begins
   };
   Training(const Options& options, const Around& around)
       : options_(options),

@@ -51,6 +51,12 @@ std::optional<Refusal> Authority::vouch(const Certificate& certificate) {
   return refusal;
 }
 
+std::optional<Refusal> Authority::vouch_for_past(const Certificate& certificate) const {
+  auto refusal = judge_revoked(certificate);
+  if (!refusal) refusal = judge_signature(certificate);
+  return refusal;
+}
+
 const PublicKey* Authority::newest_key(std::string_view name) const {
   const auto known = accepted_.find(name);
   return known == accepted_.end() ? nullptr : &known->second.key;

@@ -57,6 +57,9 @@ class Authority {
   // The same for a certificate that comes with a signed record: the connection proves another
   // node's key, and no clock is asked, because one that jumps must not make members vanish.
   std::optional<Refusal> vouch(const Certificate& certificate);
+  // The same for what was said under it earlier: a later certificate of the name is no reason, and
+  // this one is not remembered.
+  std::optional<Refusal> vouch_for_past(const Certificate& certificate) const;
   // The key with which the name was last accepted; null: the name was not.
   const PublicKey* newest_key(std::string_view name) const;
 

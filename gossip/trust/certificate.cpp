@@ -34,6 +34,10 @@ Result<void> check(const Certificate& draft) {
 
 }  // namespace
 
+bool may_change_settings(const Certificate& certificate) {
+  return certificate.is_self_signed() || certificate.group == "operator";
+}
+
 Result<Certificate> sign_certificate(Certificate draft, const KeyPair& by) {
   TRY_DO(check(draft));
   draft.cluster = by.public_key();

@@ -29,6 +29,10 @@ struct Certificate {
   bool operator==(const Certificate&) const = default;
 };
 
+// Whether the node may change settings of all: one of the group `operator`, or, where nodes sign
+// for themselves, every node.
+bool may_change_settings(const Certificate& certificate);
+
 // Fills in `cluster` and `signature`. The error names the field that is beyond its limit.
 Result<Certificate> sign_certificate(Certificate draft, const KeyPair& by);
 // Whether the key that it names as its signer signed it.

@@ -11,7 +11,7 @@ namespace starling::gossip {
 namespace {
 
 constexpr std::string_view kMemberTitle = "member", kAccusationTitle = "accusation",
-                           kSurveyTitle = "survey";
+                           kSurveyTitle = "survey", kChangeTitle = "settings";
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -129,7 +129,38 @@ std::string Notary::said_of(const Survey& survey) const {
   return std::string(kSurveyTitle) + out.take();
 }
 
+void Notary::sign(SettingChange& own) {
+  if (!has_keys()) return;
+  own.certificate = own_certificate_;
+  own.signature = text_of(credentials_->key.sign(bytes_of(said_of(own))));
+}
+
+bool Notary::may_change_settings() const {
+  return !has_keys() || gossip::may_change_settings(credentials_->certificate);
+}
+
+std::string Notary::said_of(const SettingChange& change) const {
+  SettingChange unsigned_change = change;
+  unsigned_change.signature.clear();
+  Writer out;
+  out.number(cluster_);
+  out.record(unsigned_change);
+  return std::string(kChangeTitle) + out.take();
+}
+
 // ---------------------------------------------------------------- what others say
+
+Result<void> Notary::verify(const SettingChange& change) {
+  if (!has_keys()) return {};
+  if (change.certificate.empty() || change.signature.empty()) return fail("unsigned");
+  const auto certificate = decode_certificate(bytes_of(change.certificate));
+  if (!certificate || certificate->name != change.author) return fail("certificate");
+  if (const auto refusal = credentials_->authority.vouch_for_past(*certificate))
+    return fail("{}", to_string(refusal->reason));
+  if (!gossip::may_change_settings(*certificate)) return fail("operator");
+  if (!is_signed_by(certificate->key, said_of(change), change.signature)) return fail("signature");
+  return {};
+}
 
 Result<void> Notary::verify(const Member& record) {
   if (!has_keys()) return {};

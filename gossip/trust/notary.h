@@ -1,5 +1,5 @@
-// Notary: signs the records, accusations and surveys of this node, and verifies those of others.
-// Without keys it signs nothing and believes everything.
+// Notary: signs the records, accusations, surveys and changes of settings of this node, and
+// verifies those of others. Without keys it signs nothing and believes everything.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +56,13 @@ class Notary {
   // Whether the two records have certificates of different keys. REQUIRES verified ones.
   static bool is_other_key(const Member& a, const Member& b);
 
+  // The same of a change of settings: this node's, which becomes its author; and whether its author
+  // says so and may. Also "operator": its certificate is of another group than that of operators.
+  void sign(SettingChange& own);
+  Result<void> verify(const SettingChange& change);
+  // Whether this node may change settings of all.
+  bool may_change_settings() const;
+
   // Something was not believed, for that reason.
   void refuse(std::string reason) { refusals_.push_back(std::move(reason)); }
   // The reasons since the last call.
@@ -76,6 +83,7 @@ class Notary {
   std::string said_of(const Member& record) const;
   std::string said_of(const Rumor& accusation) const;
   std::string said_of(const Survey& survey) const;
+  std::string said_of(const SettingChange& change) const;
   // REQUIRES keys.
   std::optional<bool> is_said_by(NodeId id, const std::string& said,
                                  const std::string& signature) const;

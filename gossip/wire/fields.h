@@ -57,6 +57,7 @@ void fields(auto& a, Like<Member> auto& x) {
   a.number(x.norm, kAmountMost);
   a.number(x.saved, kRoundLimit);
   a.number(x.save_at, kRoundLimit);
+  a.number(x.changes, kAnyNumber);
   a.number(x.end_at, kRoundLimit);
   a.number(x.samples, kAnyNumber);
   a.number(x.accuracy, kAmountMost);
@@ -176,6 +177,20 @@ void fields(auto& a, Like<Term> auto& x) {
 void fields(auto& a, Like<Terms> auto& x) {
   a.flag(x.asks);
   a.rest(x.terms, kTermsLimit);
+}
+
+void fields(auto& a, Like<SettingChange> auto& x) {
+  a.number(x.round, kRoundLimit);
+  a.number(x.number, kRoundLimit);
+  a.name(x.author, kNameBytesLimit);
+  a.list(x.terms, kTermsLimit);
+  a.bytes(x.certificate, kCertificateBytesLimit);
+  a.bytes(x.signature, kSignatureBytes);
+}
+
+void fields(auto& a, Like<SettingChanges> auto& x) {
+  a.flag(x.asks);
+  a.rest(x.changes, kSettingChangesLimit);
 }
 
 void fields(auto& a, Like<Snapshot> auto& x) {

@@ -58,6 +58,7 @@ struct Report {
   std::uint64_t norm = 0;
   std::uint64_t saved = 0;    // the round of its newest checkpoint; 0: none
   std::uint64_t save_at = 0;  // the agreed round after which all nodes save; 0: none
+  std::uint64_t changes = 0;  // hash of the changes of settings that it knows; 0: none
   // ---- the end of the run; see node/run_end.h
   std::uint64_t end_at = 0;  // the round after which this node wants all to end; 0: none
   // What goals are judged by: samples seen, and the last evaluation, as amount_bits() gives it. 0:
@@ -68,7 +69,7 @@ struct Report {
   Wishes wishes = {};
 
   // A change of it makes a new version of the record: records of one version agree in it.
-  auto state() const { return std::tuple(phase, save_at, end_at, sealed); }
+  auto state() const { return std::tuple(phase, save_at, changes, end_at, sealed); }
   bool operator==(const Report&) const = default;
 };
 

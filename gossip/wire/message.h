@@ -23,6 +23,7 @@
 #include "base/settings.h"
 #include "gossip/wire/link_meter.h"
 #include "gossip/wire/record.h"
+#include "gossip/wire/setting_change.h"
 
 namespace starling::gossip {
 
@@ -152,6 +153,13 @@ struct Terms {
   std::vector<Term> terms = {};
 };
 
+// All changes of settings that the sender knows, for a member that knows others.
+struct SettingChanges {
+  static constexpr MessageKind kKind{17, "settings", Plane::control};
+  bool asks = false;  // the sender wants the receiver's in return
+  std::vector<SettingChange> changes = {};
+};
+
 // Whether others can dial the sender. request: dial me there; call: over the connection that was
 // dialled for it; answer: what came of it.
 struct DialBack {
@@ -261,7 +269,7 @@ struct Tally {
 
 using Body =
     std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round, Table, Probe,
-                 Misdirected, Terms, Estimate, Revoked, DialBack, Digest, Tally>;
+                 Misdirected, Terms, Estimate, Revoked, DialBack, Digest, Tally, SettingChanges>;
 
 // The messages of the membership protocol; Membership receives them.
 using MembershipBody = std::variant<Join, Gossip, Table, Digest, Probe, DialBack, Revoked>;

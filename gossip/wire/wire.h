@@ -20,13 +20,14 @@ namespace starling::gossip {
 
 class RecordCache;
 
-inline constexpr std::uint64_t kProtocolVersion = 13;
+inline constexpr std::uint64_t kProtocolVersion = 14;
 inline constexpr std::size_t kHeaderBytesLimit = 2 << 20;  // including the checksum
 inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kNameBytesLimit = 128;
 inline constexpr std::size_t kCertificateBytesLimit = 512;        // as encoded
 inline constexpr std::size_t kRevocationsBytesLimit = 768 << 10;  // the same
 inline constexpr std::size_t kTermsLimit = 128;                   // agreed keys
+inline constexpr std::size_t kSettingChangesLimit = 512;          // of one run
 inline constexpr std::size_t kReasonBytesLimit = 256;
 // The limit of one node's survey, and of all surveys in one message. Above what any objective
 // produces.

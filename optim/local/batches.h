@@ -19,6 +19,8 @@ class Batches {
 
   // Indices below `samples`, valid until the next call; empty for all of them.
   std::span<const std::uint32_t> next(std::size_t samples);
+  // The next batch is of that size; the pass goes on.
+  void resize(std::size_t size) { size_ = size; }
   // The samples changed: the next batch begins a pass.
   void reshuffle() { order_.clear(); }
   // Works for vectors of any number type. A restored order of another number of samples is dropped.

@@ -107,12 +107,16 @@ class Learner {
   // The network's round, of the steps to come.
   std::uint64_t round() const { return round_; }
   void set_round(std::uint64_t round) { round_ = round; }
+  // Samples of a batch, of the steps to come; nothing: as the learner began.
+  const std::optional<std::size_t>& batch_size() const { return batch_size_; }
+  void set_batch_size(std::size_t size) { batch_size_ = size; }
 
   // For vectors that only a call needs, and for those of the trainer: they take turns in it.
   const std::shared_ptr<BufferPool>& pool() const { return pool_; }
 
  private:
   std::uint64_t round_ = 0;
+  std::optional<std::size_t> batch_size_;
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
 };
 

@@ -160,6 +160,7 @@ void LocalLearner<S>::write_gradient(std::span<const S> x, std::span<S> g) {
     return;
   }
   const std::size_t samples = objective_->samples();
+  if (this->batch_size()) batches_.resize(*this->batch_size());
   const std::span<const std::uint32_t> batch = batches_.next(samples);
   report_.loss = objective_->loss_and_gradient(x, batch, g);
   report_.batch_samples = batch.empty() ? samples : batch.size();

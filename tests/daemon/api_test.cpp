@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "tests/base/test_key.h"
 #include "tests/daemon/snapshot_example.h"
 
 using namespace starling;
@@ -186,15 +187,43 @@ TEST_CASE_FIXTURE(Fixture, "Settings of a running node are taken all at once or 
   REQUIRE(commands.size() == 1);
   const auto* command = std::get_if<gossip::ConfigureCommand>(&commands[0]);
   REQUIRE(command);
-  CHECK(command->evaluation.every == 5);
-  CHECK(command->checkpoint_every == from_seconds(600));
-  CHECK(command->text == "set: checkpoint.every = 10m, eval.every = 5");
-  const json settings = parsed(api(get("/v1/settings")));
-  CHECK(
-      settings["eval.every"] ==
-      json{{"value", "5"}, {"scope", "own"}, {"origin", "set while running"}, {"since_round", 42}});
-  CHECK(parsed(api(get("/v1/config")))["checkpoint.every"]["value"] == "10m");
+  CHECK(command->own == std::vector<Term>{{"checkpoint.every", "10m"}, {"eval.every", "5"}});
+  CHECK(command->agreed.empty());
   CHECK(api({.method = "DELETE", .target = "/v1/settings"}).fields.front().second == "GET, POST");
+}
+
+TEST_CASE_FIXTURE(Fixture, "Agreed settings are asked for from a coming round on") {
+  publish(example_snapshot());
+  const auto set_at = [this](const char* round, const char* body) {
+    HttpRequest request = post("/v1/settings", body);
+    request.query = std::string("at-round=") + round;
+    return api(request);
+  };
+  const char* const rate = R"({"optim.learning-rate": 0.05, "eval.every": 2})";
+  CHECK(set_at("42", rate).body.find("expected a round from 43 to 65578") != std::string::npos);
+  for (const char* wrong : {"soon", "-1", "70000", ""}) CHECK(set_at(wrong, rate).status == 400);
+  CHECK(set_at("50", R"({"eval.every": 2})").status == 400);
+  REQUIRE(set_at("50", rate).status == 202);
+  const auto commands = board.take_commands();
+  const auto* command = std::get_if<gossip::ConfigureCommand>(&commands.at(0));
+  REQUIRE(command);
+  CHECK(command->agreed == std::vector<Term>{{"optim.learning-rate", "0.05"}});
+  CHECK(command->own == std::vector<Term>{{"eval.every", "2"}});
+  CHECK(command->at_round == 50);
+}
+
+TEST_CASE_FIXTURE(Fixture, "Only an operator sets what all nodes agree on") {
+  Snapshot snapshot = example_snapshot();
+  const KeyPair cluster = test::test_key(1), own = test::test_key(2);
+  gossip::Certificate draft{.name = "node-0", .key = own.public_key(), .not_after = 1};
+  for (const bool is_operator : {false, true}) {
+    draft.group = is_operator ? "operator" : "nurses";
+    snapshot.security.certificate = *gossip::sign_certificate(draft, cluster);
+    publish(snapshot);
+    CHECK(api(post("/v1/settings", R"({"optim.learning-rate": 0.05})")).status ==
+          (is_operator ? 202 : 403));
+    CHECK(api(post("/v1/settings", R"({"eval.every": 2})")).status == 202);
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "The metrics are text and count the events of the board") {

@@ -103,7 +103,6 @@ TEST_CASE("A status for people says what matters") {
 TEST_CASE("What people read says what auto chose as topology") {
   Snapshot snapshot = example_snapshot();
   CHECK(topology_kind_json(snapshot) == json{{"kind", "ring"}});
-  snapshot.identity.topology_kind = "auto";
   snapshot.status.topology.options = std::make_shared<const topology::Options>(
       topology::Options{.kind = topology::Kind::automatic});
   const json kind{{"kind", "auto"}, {"chosen", "complete"}};

@@ -10,8 +10,9 @@
 namespace starling::daemon {
 
 // Of a node that was given no key.
-inline std::unique_ptr<LiveSettings> default_settings() {
-  return std::make_unique<LiveSettings>(Settings(schema()));
+inline std::shared_ptr<const LiveSettings> default_settings() {
+  const Settings settings(schema());
+  return std::make_shared<const LiveSettings>(settings, *read_config(settings, {}));
 }
 
 inline gossip::MemberStatus example_member(const std::string& name, gossip::Liveness liveness) {
@@ -41,8 +42,7 @@ inline Snapshot example_snapshot() {
                        .http = {.host = "10.0.0.1", .port = 7680},
                        .algorithm = "dpsgd",
                        .schedule = "rounds",
-                       .codec = "i4",
-                       .topology_kind = "ring"};
+                       .codec = "i4"};
   snapshot.now = Time(std::chrono::seconds(60));
   gossip::Status& status = snapshot.status;
   status.state = gossip::State::training;

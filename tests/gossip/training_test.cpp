@@ -22,8 +22,9 @@ struct Trainee : Party {
         saver(options.checkpoint, now),
         end(options, exchange.rounds().are_related()),
         settlement(options, end, {membership.roster(), links, gate}),
+        settings(options, {}),
         training(options, {membership.roster(), life, exchange, links, donor, saver, budget, end,
-                           settlement}) {
+                           settlement, settings}) {
     for (const LifePhase& phase : {LifePhase(phases::Assigning()), LifePhase(phases::Fetching()),
                                    LifePhase(phases::Ready())})
       life.enter(now, phase);
@@ -48,10 +49,8 @@ struct Trainee : Party {
   }
   static optim::Done answer(const optim::Job& job) {
     optim::Done done;
-    done.round = job.round;
-    done.is_offer = job.offer;
-    done.stats.steps = job.local ? 1 : 0;
-    done.stats.loss = 0.5;
+    done.round = job.round, done.is_offer = job.offer;
+    done.stats.steps = job.local ? 1 : 0, done.stats.loss = 0.5;
     if (job.evaluate) done.evaluation.emplace().round = job.round - 1;
     return done;
   }
@@ -100,6 +99,7 @@ struct Trainee : Party {
   RunEnd end;
   Gate gate{1, node_id("node-1")};
   Settlement settlement;
+  SettingLog settings;
   Training training;
   std::vector<Event> events;
   std::vector<std::uint64_t> rounds;  // of the points of progress

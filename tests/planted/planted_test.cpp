@@ -25,6 +25,7 @@ sim::Options trial_for(std::size_t bug) {
   if (is_of_codec(bug)) return compressed_trial();
   if (bug == planted::bug("cut_unseen")) return hidden_trial();
   if (bug == planted::bug("undamped_dual")) return sequence_trial();
+  if (bug == planted::bug("set_late")) return setting_trial();
   if (bug == planted::bug("seals_unseen")) return lying_trial("seal");
   if (bug == planted::bug("nan_averaged")) return lying_trial("nan");
   if (bug == planted::bug("late_awaited")) return lying_trial("silent");

@@ -54,7 +54,7 @@ TEST_CASE("A wrong line is reported with its number and the value and the values
   CHECK(error_of("seed 1\nat 3 s: explode node-1 for 2 s") ==
         "line 2: fault \"explode\": expected one of lose, duplicate, reorder, spike, drop, "
         "limit, clog, cut, part, pause, slow, crash, wipe, rewind, leave, join, corrupt, "
-        "forge, halt, nat-reboot, away, narrow, hasten");
+        "forge, halt, nat-reboot, away, narrow, hasten, set");
   CHECK(error_of("nodes 4\nat 3 s: crash node-4 for 2 s") ==
         "line 2: \"node-4\": expected a name from node-0 to node-3");
   CHECK(error_of("at 3 s: lose 1.5 for 2 s") ==
@@ -83,7 +83,7 @@ TEST_CASE("Seeds differ in the kinds of their faults") {
   std::set<sim::FaultKind> all;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     std::set<sim::FaultKind> kinds;
-    const sim::Scenario scenario = sim::draw_scenario(seed, 16, 480s);
+    const sim::Scenario scenario = sim::draw_scenario(seed, 16, 480s, {}, true);
     for (const sim::Fault& fault : scenario.faults) {
       kinds.insert(fault.kind);
       CHECK(fault.at + fault.duration <= scenario.chaos);

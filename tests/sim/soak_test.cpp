@@ -35,6 +35,13 @@ TEST_CASE("All laws hold for many seeds beside a node that is slow") {
     FAIL_CHECK(sim::to_text(failure));
 }
 
+TEST_CASE("All laws hold for many seeds in which users change settings") {
+  const sim::SoakOptions options{
+      .world = setting_trial(), .first_seed = 1, .last_seed = full_or(30U, 3U), .threads = 2};
+  for (const sim::Verdict& failure : sim::soak(options, quick_trainers()).failures)
+    FAIL_CHECK(sim::to_text(failure));
+}
+
 TEST_CASE("All laws hold for many seeds over a sequence of graphs") {
   const sim::SoakOptions options{
       .world = sequence_trial(), .first_seed = 1, .last_seed = full_or(20U, 1U), .threads = 2};

@@ -5,6 +5,7 @@
 
 #include "sim/scenario.h"
 #include "sim/soak.h"
+#include "tests/sim/live_terms.h"
 #include "tests/sim/reference.h"
 
 namespace starling::test {
@@ -54,6 +55,14 @@ inline sim::Options hidden_trial() {
   sim::Options trial = quick_trial();
   trial.hiding = {5, 2};
   trial.phases.healed = std::chrono::seconds(100);
+  return trial;
+}
+
+// Users change settings of all nodes.
+inline sim::Options setting_trial() {
+  sim::Options trial = quick_trial();
+  trial.base.reconfigure = reconfigure_from(trial.base, fading_training());
+  trial.phases.sets = true;
   return trial;
 }
 

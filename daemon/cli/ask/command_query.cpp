@@ -63,6 +63,7 @@ Result<void> read_set(const CommandLine& line, Query& query) {
   else
     query.body = changes.dump();
   query.changes = fmt::format("{}", fmt::join(line.positional, " "));
+  if (const auto round = line.value("at-round")) query.target += "?at-round=" + *round;
   return {};
 }
 
@@ -83,7 +84,7 @@ Result<Query> read_query(std::string_view method, const CommandLine& line) {
     TRY(query.body, join_body(line));
   }
   if (query.command == "set") TRY_DO(read_set(line, query));
-  if (const auto round = line.value("at-round")) {
+  if (const auto round = line.value("at-round"); round && query.command == "stop") {
     const auto number = parse_integer(*round);
     if (!number || *number < 1)
       return fail("--at-round {}: expected a whole number above 0", *round);
@@ -232,6 +233,12 @@ constexpr auto kStopOptions = join(
     kAsking, {{"fleet", "", "tell every member that this node knows"},
               {"at-round", "N", "end after that round; by default as soon as all can know of it"},
               {"json", "", "print the nodes' answers, and nothing else"}});
+constexpr auto kSetOptions =
+    join(kAsking, {{"at-round", "N",
+                    "the first round with the new values, of keys on which nodes agree; by default "
+                    "as soon as all can know of it"},
+                   {"all", "", "tell every member that this node knows"},
+                   {"json", "", "print the nodes' answers, and nothing else"}});
 constexpr std::string_view kJoinArguments[] = {"HOST:PORT"};
 constexpr std::string_view kSetArguments[] = {"KEY=VALUE..."};
 
@@ -334,14 +341,19 @@ open beside each other.)",
 constinit const ProgramCommand kSet = telling(
     {.name = "set",
      .summary = "change settings of a running node",
-     .usage = "starling set [KEY=VALUE ...] [--all] [--api URL] [--json]",
-     .description = R"(Sets keys of a running node, from now on until the process ends: its next
-start reads the configuration again. Either all values are taken, or none. Without KEY=VALUE it
-lists the keys that can be set, and their values.)",
-     .options = kAllToldOptions,
-     .notes = R"(Example: judge the model after every round, and save it every ten minutes
+     .usage = "starling set [KEY=VALUE ...] [--at-round N] [--all] [--api URL] [--json]",
+     .description =
+         R"(Sets keys while nodes train. A node's own, such as eval.every, hold at once at
+the node that is told, or with --all at every member, until its process ends. Keys on which nodes
+agree, such as optim.learning-rate, are told to any one node, and hold at all nodes from the same
+round on. Either all values are taken, or none. Without KEY=VALUE it lists the keys that can be set,
+and their values.)",
+     .options = kSetOptions,
+     .notes = R"(Example: take smaller steps at all nodes from round 5000 on, and judge the model of
+this one after every round
 
-  starling set eval.every=1 checkpoint.every=10m)",
+  starling set optim.learning-rate=.01 --at-round 5000
+  starling set eval.every=1)",
      .arguments = kSetArguments});
 
 constinit const ProgramCommand kJoin = telling(

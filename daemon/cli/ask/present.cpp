@@ -407,10 +407,13 @@ std::string clock_of(const json& event) {
 }
 
 std::string settings_text(const json& document) {
-  Table table({"key", "value", "from", "since round"});
-  for (const auto& [key, setting] : document.items())
-    table.add({printable(key), word(setting, "value"), word(setting, "origin"),
-               fmt::format("{:.0f}", number(setting, "since_round").value_or(0))});
+  Table table({"key", "value", "from", "by", "since round", "next", "from round"});
+  for (const auto& [key, setting] : document.items()) {
+    const json next = part(setting, "next").empty() ? json::object() : part(setting, "next")[0];
+    table.add({printable(key), word(setting, "value"), word(setting, "origin"), word(setting, "by"),
+               cell(setting, "since_round", count), word(next, "value"),
+               next.empty() ? "" : cell(next, "from_round", count)});
+  }
   return table.text();
 }
 

@@ -60,7 +60,7 @@ std::string revocations_path(const std::string& cluster_key_path) {
 }
 
 Result<gossip::Certificate> issue(const CommandLine& line, const std::string& name,
-                                  const PublicKey& key) {
+                                  const PublicKey& key, const std::string& group) {
   TRY(const std::uint64_t days, days_of(line));
   TRY(const KeyPair cluster, cluster_key(line));
   TRY(const std::uint64_t beginning, beginning_of(line, name, key));
@@ -71,7 +71,7 @@ Result<gossip::Certificate> issue(const CommandLine& line, const std::string& na
        .key = key,
        .not_before = beginning,
        .not_after = std::min(beginning + days * kSecondsOfDay, kLatestMoment),
-       .group = line.value("group").value_or("")},
+       .group = line.value("group").value_or(group)},
       cluster);
 }
 

@@ -24,8 +24,8 @@ Result<KeyPair> cluster_key(const CommandLine& line);
 std::string revocations_path(const std::string& cluster_key_path);
 
 // Signs a certificate for a node's key, by --cluster-key, --days and --group. It is later than a
-// revocation of the name; a revoked key is an error.
+// revocation of the name; a revoked key is an error. `group`: where --group gives none.
 Result<gossip::Certificate> issue(const CommandLine& line, const std::string& name,
-                                  const PublicKey& key);
+                                  const PublicKey& key, const std::string& group = {});
 
 }  // namespace starling::daemon

@@ -22,6 +22,7 @@
 #include "daemon/rest/status_json.h"
 #include "daemon/rest/summary_json.h"
 #include "daemon/setup/config.h"
+#include "daemon/setup/live_settings.h"
 #include "daemon/setup/setting_sources.h"
 #include "daemon/setup/table_recipe.h"
 #include "models/data/load.h"
@@ -141,6 +142,8 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   if (setup.options.relays >= setup.options.nodes)
     return fail("sim.relays = {}: expected fewer than the nodes, {}", setup.options.relays, nodes);
   setup.options.base = config.node;
+  setup.options.base.reconfigure =
+      reconfigure_by(std::make_shared<const LiveSettings>(settings, config));
   setup.options.format = readable_format(config.learner.optim);
   setup.options.aggregation = config.learner.optim.aggregation;
   TRY_DO(check_liars(setup.options));

@@ -1,5 +1,6 @@
 // The charts of this node's training, with the fleet's band behind each curve. Their cursors and
 // their abscissas move together.
+import { drawChanges, showChanges } from './changes.js';
 import { aboveZero, edge, interpolated, shown, smoothed } from './curves.js';
 import { byId, element, setText, showText, themed } from './dom.js';
 import { fleetValues } from './fleet_series.js';
@@ -102,6 +103,7 @@ class Chart {
     if (isEmpty) return;
     const shape = JSON.stringify([this.drawn.map(({ style }) => style), settings.abscissa,
                                   this.isLogarithmic(settings), settings.theme]);
+    [this.points, this.places] = [points, places];
     if (shape !== this.shape) this.make(settings);
     this.shape = shape;
     this.plot.setData([places, ...this.drawn.map(({ values }) => values)], false);
@@ -186,7 +188,8 @@ class Chart {
       cursor: { sync: { key: 'curves', scales: ['x', null] }, y: false,
                 drag: { x: true, y: false, setScale: false },
                 bind: { dblclick: () => () => this.owner.zoom(null) } },
-      hooks: { setCursor: [() => this.showValues()], setSelect: [(plot) => this.select(plot)] },
+      hooks: { setCursor: [() => this.showValues()], setSelect: [(plot) => this.select(plot)],
+               draw: [(plot) => drawChanges(plot, this.owner.changes, this.points, this.places)] },
     };
   }
 
@@ -254,6 +257,7 @@ export class Charts {
   constructor(series, fleet) {
     this.series = series;
     this.fleet = fleet;
+    this.changes = [];  // of settings; see changes.js
     this.charts = kCharts.map((spec) => new Chart(byId('charts'), spec, this));
     this.settings = { abscissa: 'round', smoothing: 0.6, logLoss: true, zoom: null };
     this.listen();
@@ -274,6 +278,12 @@ export class Charts {
       this.settings.zoom = null;
     });
     byId('zoom-out').addEventListener('click', () => this.zoom(null));
+  }
+
+  mark(changes) {
+    this.changes = changes;
+    showChanges(changes);
+    this.show();
   }
 
   // Of the abscissa of all charts; null shows all.

@@ -1,4 +1,5 @@
 // The page of a node: asks the node again and again, and lets every panel show what it said.
+import { changesOf } from './changes.js';
 import { Charts } from './charts.js';
 import { Contact } from './contact.js';
 import { addCurlButtons } from './curl.js';
@@ -81,6 +82,7 @@ const kPolls = [
       state.events = events.events;
     } },
   { path: () => 'v1/fleet', period_ms: 2000, heard: hearFleet },
+  { path: () => 'v1/settings', period_ms: 5000, heard: (said) => charts.mark(changesOf(said)) },
   { path: () => 'v1/config', period_ms: 60000, heard: (said) => { state.config = said; } },
 ];
 

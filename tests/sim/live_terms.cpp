@@ -1,0 +1,63 @@
+#include "tests/sim/live_terms.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+
+namespace starling::test {
+namespace {
+
+const Schema& schema_of_nodes() {
+  static const Schema kSchema = [] {
+    Schema schema;
+    gossip::describe(schema);
+    topology::describe(schema);
+    optim::describe(schema);
+    return schema;
+  }();
+  return kSchema;
+}
+
+}  // namespace
+
+gossip::Reconfigure reconfigure_from(const gossip::Options& node, const optim::Options& training) {
+  Settings start(schema_of_nodes());
+  const auto take = [&start](const std::vector<Term>& terms) {
+    for (const auto& [key, value] : terms)
+      if (const Key* known = start.schema().find(key); known && known->is_live)
+        start.set(key, value, "start");
+  };
+  take(gossip::exchange_terms(node));
+  take(topology::agreed(node.topology));
+  take(optim::agreed(training));
+  start.set("eval.every", std::to_string(node.evaluation.every), "start");
+  start.set("eval.share", std::to_string(node.evaluation.share), "start");
+  return [start, node, training](std::span<const Term> terms) -> Result<gossip::Reconfigured> {
+    Settings settings = start;
+    gossip::Options next = node;
+    for (const auto& [key, value] : terms) {
+      if (key == "checkpoint.every")
+        next.checkpoint.rounds = static_cast<std::uint64_t>(parse_integer(value).value_or(0));
+      else
+        settings.set(key, value, "changed");
+    }
+    ::starling::Reader reader(settings);
+    const gossip::Options read = gossip::read_options(reader);
+    optim::Options steps = training;
+    optim::take_live(steps, optim::read_options(reader, *optim::format_named("f64")));
+    TRY_DO(reader.verdict());
+    const auto kept = next.checkpoint;
+    take_live(next, read);
+    next.checkpoint = kept;
+    next.local_steps = steps.local_steps;
+    next.goal.keep = node.goal.keep;
+    next.topology.sequence = node.topology.sequence;
+    return gossip::Reconfigured{std::make_shared<const gossip::Options>(std::move(next)),
+                                std::make_shared<const optim::Options>(std::move(steps))};
+  };
+}
+
+}  // namespace starling::test
