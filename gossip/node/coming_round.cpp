@@ -8,14 +8,16 @@
 namespace starling::gossip {
 namespace {
 
-// The news periods after which all nodes know what one of them told.
+// The time after which all nodes know what one of them told: so many news periods, and where these
+// are short, what nodes need that share a busy machine.
 constexpr int kSpreads = 20;
+constexpr Duration kSpreadLeast = std::chrono::seconds(2);
 
 }  // namespace
 
 std::uint64_t coming_round(const Roster& members, std::uint64_t own, double rounds_per_s,
                            const Timing& timing) {
-  const double ahead = rounds_per_s * kSpreads * seconds(timing.news);
+  const double ahead = rounds_per_s * seconds(std::max(kSpreads * timing.news, kSpreadLeast));
   return std::min(furthest_round(members, own) + 2 + static_cast<std::uint64_t>(ahead),
                   kRoundLimit);
 }
