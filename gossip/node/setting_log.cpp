@@ -17,6 +17,7 @@ constexpr Duration kAskPauseLimit = std::chrono::seconds(5);
 // To how many members a node passes news on. More: more bytes. Fewer: where much is lost, some
 // nodes learn of a change only by asking.
 constexpr std::size_t kSpread = 4;
+
 // "optim.learning-rate = 0.01, optim.local-steps = 4".
 std::string words_of(const auto& values) {
   std::vector<std::string> words;
@@ -63,7 +64,9 @@ bool SettingLog::add(const SettingChange& change) {
 void SettingLog::receive(const Envelope& from, const SettingChanges& theirs, std::uint64_t own,
                          const Roster& members, Outbox& out) {
   has_heard_ = true;
-  const std::uint64_t last = believable_round(members, own);
+  const Member* sender = members.find(from.sender);
+  const std::uint64_t last =
+      std::max(believable_round(members, own), sender ? sender->round : std::uint64_t{0});
   bool has_news = false;
   for (const SettingChange& change : theirs.changes) {
     if (std::ranges::binary_search(changes_, change.order(), {}, &SettingChange::order)) continue;
@@ -156,7 +159,7 @@ void SettingLog::take(std::uint64_t round, Outbox& out) {
   for (const SettingsStatus::Own& own : own_) steps.push_back({options_.name, {own.term}});
   if (steps.empty()) return;
   if (!options_.reconfigure) {
-    problem_ = "it cannot";
+    problem_ = "this program changes none while it runs";
     return out.event(Event::Kind::problem, warning());
   }
   Outcome outcome = follow(steps);
@@ -165,7 +168,7 @@ void SettingLog::take(std::uint64_t round, Outbox& out) {
     out.event(Event::Kind::problem, warning());
   }
   problem_ = outcome.problem;
-  if (outcome.values == in_force_) return;
+  if (!outcome.next || outcome.values == in_force_) return;
   Values news;
   std::ranges::set_difference(outcome.values, in_force_, std::inserter(news, news.end()));
   in_force_ = std::move(outcome.values);

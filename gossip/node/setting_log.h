@@ -36,7 +36,8 @@ class SettingLog {
   void set(const ConfigureCommand& command, std::uint64_t round, std::uint64_t soon,
            const Roster& members, Outbox& out);
   // Merges the sender's log, but for changes that its author may not make, or of a round that no
-  // node comes to. `own`: this node's round.
+  // node comes to: far above the second highest of the members and `own`, this node's, and above
+  // the sender's.
   void receive(const Envelope& from, const SettingChanges& theirs, std::uint64_t own,
                const Roster& members, Outbox& out);
   // Asks a member whose log differs, time and again.
@@ -65,6 +66,8 @@ class SettingLog {
   std::string warning() const;
 
  private:
+  // Longer: where members do not answer, a newcomer begins later. Shorter: where much is lost, it
+  // begins with the values of the start.
   static constexpr Duration kPatience = std::chrono::seconds(10);
   static constexpr std::uint64_t kNoRound = UINT64_MAX;
   using Values = std::map<std::string, std::string>;
