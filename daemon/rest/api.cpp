@@ -351,7 +351,7 @@ class Api {
     HttpResponse response = this->command(std::move(*command));
     const auto level = std::ranges::find(*changes, "node.log", &Term::first);
     if (response.status == 202 && level != changes->end())
-      log::set_level(settings_->with(*changes)->log_level);
+      log::set_level(settings_->with(std::span(&*level, 1))->log_level);
     return response;
   }
 

@@ -36,8 +36,7 @@ Result<void> check_same(const Config& before, const Config& after) {
   if (counts_pairs(before.node) != counts_pairs(after.node))
     return fail(
         "topology.kind = {}: its edges lead one way where those of now lead both ways, or the "
-        "other "
-        "way round; change it at the next start, of all nodes",
+        "other way round; change it at the next start, of all nodes",
         topology::to_string(after.node.topology.kind));
   if (after.learner.optim.clip > 0 &&
       before.learner.optim.batch_size != after.learner.optim.batch_size)
@@ -67,8 +66,7 @@ std::string LiveSettings::refusal_of(const Term& change) const {
   if (config_.learner.model.kind == models::ModelKind::external && is_of_trainer(key->name))
     return fmt::format(
         "{}: the trainer takes its steps by itself, and was told this value when it attached; "
-        "change "
-        "it there",
+        "change it there",
         key->name);
   return {};
 }

@@ -40,6 +40,9 @@ void SettingLog::set(const ConfigureCommand& command, std::uint64_t round, std::
     take(round_, out);
   }
   if (command.agreed.empty()) return;
+  if (!out.notary().may_change_settings())
+    return out.event(Event::Kind::problem,
+                     "sets nothing at all nodes: its certificate is not of the group operator");
   SettingChange change{.round = command.at_round > 0 ? command.at_round : soon,
                        .author = options_.name,
                        .terms = command.agreed};

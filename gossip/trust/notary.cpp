@@ -21,6 +21,16 @@ std::string text_of(const Signature& signature) {
   return {reinterpret_cast<const char*>(signature.bytes.data()), signature.bytes.size()};
 }
 
+// All of it but its signature.
+template <class What>
+std::string said_unsigned(std::string_view title, std::uint64_t cluster, What what) {
+  what.signature.clear();
+  Writer out;
+  out.number(cluster);
+  out.record(what);
+  return std::string(title) + out.take();
+}
+
 bool is_signed_by(const PublicKey& key, const std::string& said, const std::string& text) {
   Signature signature;
   if (text.size() != signature.bytes.size()) return false;
@@ -98,14 +108,8 @@ void Notary::renew(Signed& last, std::string said) const {
   last.said = std::move(said);
 }
 
-// All of the record but its signature.
 std::string Notary::said_of(const Member& record) const {
-  Member unsigned_record = record;
-  unsigned_record.signature.clear();
-  Writer out;
-  out.number(cluster_);
-  out.record(unsigned_record);
-  return std::string(kMemberTitle) + out.take();
+  return said_unsigned(kMemberTitle, cluster_, record);
 }
 
 // Of the member it holds what orders its records: a record with a later round is accused alike.
@@ -121,12 +125,7 @@ std::string Notary::said_of(const Rumor& accusation) const {
 }
 
 std::string Notary::said_of(const Survey& survey) const {
-  Survey unsigned_survey = survey;
-  unsigned_survey.signature.clear();
-  Writer out;
-  out.number(cluster_);
-  out.record(unsigned_survey);
-  return std::string(kSurveyTitle) + out.take();
+  return said_unsigned(kSurveyTitle, cluster_, survey);
 }
 
 void Notary::sign(SettingChange& own) {
@@ -140,12 +139,7 @@ bool Notary::may_change_settings() const {
 }
 
 std::string Notary::said_of(const SettingChange& change) const {
-  SettingChange unsigned_change = change;
-  unsigned_change.signature.clear();
-  Writer out;
-  out.number(cluster_);
-  out.record(unsigned_change);
-  return std::string(kChangeTitle) + out.take();
+  return said_unsigned(kChangeTitle, cluster_, change);
 }
 
 // ---------------------------------------------------------------- what others say

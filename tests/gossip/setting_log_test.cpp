@@ -73,6 +73,11 @@ Options options_of_group(int index, const std::string& group) {
 // What a user of that node sets.
 SettingChange set_at(Options options) {
   Desk desk(std::move(options));
+  if (!desk.party.outbox.notary().may_change_settings()) {
+    SettingChange forbidden = change(20, 1, "70");
+    desk.party.outbox.notary().sign(forbidden);
+    return forbidden;
+  }
   desk.log.set({.agreed = {{"stop.rounds", "70"}}}, 10, 20, desk.party.membership.roster(),
                desk.party.outbox);
   return desk.log.changes().at(0);
@@ -149,6 +154,9 @@ TEST_CASE("With keys a change is believed that an operator signed and no other")
   Desk desk(options_of_group(1, "nurses"));
   SettingChange sound = set_at(options_of_group(2, "operator"));
   desk.hear({set_at(options_of_group(2, "nurses"))});
+  desk.log.set({.agreed = {{"stop.rounds", "70"}}}, 10, 20, desk.party.membership.roster(),
+               desk.party.outbox);
+  CHECK(desk.log.changes().empty());
   SettingChange changed = sound, later = sound, unsigned_one = sound;
   changed.terms.front().second = "71";
   later.round = 21;
