@@ -24,9 +24,10 @@ constexpr Duration kRecordAge = std::chrono::seconds(5);
 // Whether enough witnesses, neighbours or members by their records, are about as far ahead of this
 // node as `round`: as many as may lie, since together with the peer they are one more. Half as far
 // is enough, because records are seconds old. If fewer others have a model, all of them are enough.
-// No witness is needed if the rounds of different nodes are unrelated.
+// No witness is needed if the rounds of different nodes are unrelated, nor of the donor of this
+// node's model (RoundCounter::has_model_of).
 bool has_witnesses(const RoundCheck& known, NodeId peer, std::uint64_t round) {
-  if (!known.rounds.are_related()) return true;
+  if (!known.rounds.are_related() || known.rounds.has_model_of(peer)) return true;
   const std::uint64_t own = known.rounds.round();
   std::map<NodeId, std::uint64_t> told;
   const auto tell = [&](NodeId id, std::uint64_t other) {

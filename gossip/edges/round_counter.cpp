@@ -59,6 +59,7 @@ std::optional<NodeId> RoundCounter::alone(EdgeViews edges) const {
 void RoundCounter::go_to(Time now, std::uint64_t round, Duration pace) {
   if (PLANTED(round_without_step) && round % 32 == 31) ++round;
   const Duration time = now - std::exchange(counted_, now);
+  donor_.reset();
   const std::uint64_t ahead = round - std::exchange(round_, round);
   const auto within = pace > Duration{} ? static_cast<std::uint64_t>(time / pace) : 0;
   const std::uint64_t done = std::max<std::uint64_t>(1, within);

@@ -44,6 +44,11 @@ class RoundCounter {
   void start(Time now, std::uint64_t round, std::uint64_t uncounted = 0);
   // Whether this node began in a round after the first.
   bool has_joined() const { return has_joined_; }
+  // This node begins with a model of that member, and believes its round until it has ended one of
+  // its own: a newcomer cannot tell how far the others have gone on since, and those who joined
+  // with it cannot either.
+  void begin_with_model_of(NodeId donor) { donor_ = donor; }
+  bool has_model_of(NodeId peer) const { return donor_ == peer; }
   // The round of the neighbours that this node follows, whether it is ahead or not.
   std::uint64_t follow(Time now, EdgeViews edges);
   // The neighbour furthest ahead, if it is further ahead than a node catches up and too few others
@@ -67,9 +72,10 @@ class RoundCounter {
   Duration pause_;
   std::size_t liars_;
   std::uint64_t round_ = 0, uncounted_ = 0, spare_ = kSpare;
-  bool has_joined_ = false;     // as of the first start()
-  Time alone_again_{};          // when b neighbours or fewer may be followed again
-  Time counted_{};              // when go_to() was called last
-  std::optional<Time> jumped_;  // when a jump last left many rounds uncounted
+  bool has_joined_ = false;      // as of the first start()
+  std::optional<NodeId> donor_;  // of the model, in the first round with it
+  Time alone_again_{};           // when b neighbours or fewer may be followed again
+  Time counted_{};               // when go_to() was called last
+  std::optional<Time> jumped_;   // when a jump last left many rounds uncounted
 };
 }  // namespace starling::gossip

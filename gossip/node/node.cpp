@@ -272,6 +272,7 @@ void NodeParts::start_training(Time now) {
   // Members may have come or gone since the startup dealt the data.
   if (neighborhood.view() != 0 && !share.is_among(neighborhood.sharing())) reassign_data(*this);
   end_watch.begin(now, round);
+  if (const auto from = startup.model_of()) exchange.rounds().begin_with_model_of(*from);
   training.start(now, round, outbox, before ? &*before : nullptr);
   before.reset();
 }

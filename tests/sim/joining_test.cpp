@@ -93,6 +93,26 @@ TEST_CASE("Nodes that start at once share the data though the first was dealt al
   expect_sound(cluster);
 }
 
+// A step of 20 us: the founder is hundreds of rounds ahead before the edges are open, and each
+// newcomer's only other neighbour is a newcomer in the same round.
+TEST_CASE("Two that join a fast founder at once follow its round") {
+  for (const std::uint64_t seed : {1U, 12U}) {
+    CAPTURE(seed);
+    const optim::Options training = reference_training(0.1);
+    sim::Options options = reference_world(3, topology::Kind::ring, training);
+    options.seed = seed;
+    options.compute = 20us;
+    options.network.jitter = 1ms;
+    Cluster cluster(options, training);
+    cluster.world.start(0);
+    cluster.world.run_until(Time(100ms));
+    cluster.world.start(1);
+    cluster.world.start(2);
+    CHECK(cluster.comes_true([&] { return cluster.round(1) > 0 && cluster.round(2) > 0; }, 2s));
+    CHECK(cluster.comes_true([&] { return cluster.round_spread() <= 2; }, 1s));
+  }
+}
+
 TEST_CASE("Founders are waited for as long as some still come") {
   const optim::Options training = reference_training(0.1);
   sim::Options options = reference_world(4, topology::Kind::automatic, training);
