@@ -8,6 +8,7 @@
 
 #include "gossip/members/roster.h"
 #include "sim/simulation.h"
+#include "topology/sequence.h"
 
 namespace starling::sim {
 namespace {
@@ -18,6 +19,9 @@ constexpr Duration kDonorPatience = 3s;      // a joiner waits at least this lon
 constexpr std::size_t kJobsLimit = 4;        // that a node has under way
 constexpr std::size_t kSendsPerMember = 64;  // of one node at one instant
 constexpr std::uint64_t kRoundsInStep = 8;   // as of gossip/edges/schedules/rounds.cpp
+// Times the mean number of rounds between two turns of a node. The numbers between are geometric:
+// one of e^32 is larger.
+constexpr std::uint64_t kTurnsAtMost = 32;
 // How long a round may wait beyond the patience of its edges: a node that is ahead of all its
 // neighbours waits for a minute (scheduler.cpp).
 constexpr Duration kIdleLimit = 61s;
@@ -114,19 +118,29 @@ void Checker::see(std::size_t node, const gossip::Progress& progress) {
   if (seen.points++ % kStatusEvery == 0) see_status(node);
 }
 
+// Where nodes rest between their turns, so many turns and kTurnsAtMost more: nodes are in the round
+// of their next turn at once.
+std::uint64_t Checker::rounds_in_step() const {
+  const topology::SequenceChoice& sequence = world_->options().base.topology.sequence;
+  if (!sequence.moves() || !sequence.row->rests) return kRoundsInStep;
+  const auto drawn = static_cast<std::uint64_t>(sequence.size);
+  return (kRoundsInStep + kTurnsAtMost) * ((world_->options().nodes + drawn - 1) / drawn);
+}
+
 // Of a wrong round a node believes only what could be, and everybody goes on from there.
 void Checker::see_pace(std::size_t node, std::uint64_t round) {
   const sim::FaultCounts counts = world_->fault_counts();
   const std::uint64_t lives = world_->options().nodes + counts.restarted;
   const bool is_in_step = world_->options().base.schedule->goes_in_step();
-  if (is_in_step && counts.forged == 0 && round > stepped_.size() + lives + kRoundsInStep)
+  if (is_in_step && counts.forged == 0 && round > stepped_.size() + lives + rounds_in_step())
     violated("rounds mean steps", node,
              fmt::format("round {}, and somebody took a step in {}", round, stepped_.size()));
   const double step = seconds(world_->options().compute) * least_slowness_;
   if (step <= 0) return;
   const double elapsed = seconds(world_->now() - Time{});
   const double forged = static_cast<double>(counts.forged);
-  const double most = (1 + forged) * (kRoundsAhead + kRoundShare * elapsed / step);
+  const double turns = (1 + forged) * (kRoundsAhead + kRoundShare * elapsed / step);
+  const double most = turns * static_cast<double>(rounds_in_step() / kRoundsInStep);
   if (static_cast<double>(round) > most)
     violated(
         "rounds stay believable", node,
@@ -321,7 +335,7 @@ void Checker::expect_step() {
       if (edge.state != gossip::EdgeState::active && edge.state != gossip::EdgeState::late)
         continue;
       const std::uint64_t own = rounds[name_of(node)], other = rounds[edge.name];
-      if (own > other + kRoundsInStep)
+      if (own > other + rounds_in_step())
         violated("neighbours stay in step", node,
                  fmt::format("is in round {} and {} in {}", own, edge.name, other));
     }

@@ -112,6 +112,7 @@ class Checker {
   void expect_estimate(std::size_t node, double distance);
   void see_status(std::size_t node);
   void see_damage(std::size_t node, const gossip::Status& status);
+  std::uint64_t rounds_in_step() const;
   void see_pace(std::size_t node, std::uint64_t round);
   void see_step(std::size_t node, const optim::Job& job);
   bool has_company(std::size_t node) const;

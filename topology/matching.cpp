@@ -23,12 +23,13 @@ std::vector<int> drawn_order(std::size_t n, std::uint64_t seed, std::uint64_t t)
 
 }  // namespace
 
-std::vector<int> matching(const Graph& graph, std::uint64_t seed, std::uint64_t t) {
+std::vector<int> matching(const Graph& graph, std::uint64_t seed, std::uint64_t t, int most) {
   const std::vector<int> order = drawn_order(graph.in.size(), seed, t);
   std::vector<std::size_t> place(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) place[order[k]] = k;
   std::vector<int> partner(order.size(), -1);
   for (const int vertex : order) {
+    if (most == 0) break;
     if (partner[vertex] >= 0) continue;
     int first = -1;
     for (const int other : graph.in[vertex])
@@ -36,6 +37,7 @@ std::vector<int> matching(const Graph& graph, std::uint64_t seed, std::uint64_t 
     if (first < 0) continue;
     partner[vertex] = first;
     partner[first] = vertex;
+    --most;
   }
   return partner;
 }

@@ -112,8 +112,9 @@ Result<SequenceChoice> parse_sequence(std::string_view text) {
   if (!row->make) return SequenceChoice{};
   if (row->most == 0) return SequenceChoice{.row = &*row};
   const auto size = parse_integer(text.substr(std::min(name.size() + 1, text.size())));
-  if (!size || *size < row->least || *size > row->most)
-    return fail("expected {0}:{1} to {0}:{2}", row->name, row->least, row->most);
+  if (!size || *size < row->least || *size > row->most || (*size - row->least) % row->step != 0)
+    return fail("expected {0}:{1} to {0}:{2}{3}", row->name, row->least, row->most,
+                row->step > 1 ? fmt::format(", in steps of {}", row->step) : "");
   return SequenceChoice{.row = &*row, .size = static_cast<int>(*size)};
 }
 

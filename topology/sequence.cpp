@@ -1,6 +1,7 @@
 #include "topology/sequence.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "topology/matching.h"
@@ -12,35 +13,51 @@ namespace {
 // The turns of every vertex, of one round.
 using Round = std::vector<std::vector<Turn>>;
 
-// ---- matching: topology/matching.h, each pair with weight 1/2
+// ---- matching, sample: topology/matching.h, each pair with weight 1/2
 
 class Matchings final : public Sequence {
  public:
-  Matchings(Graph graph, std::uint64_t seed) : graph_(std::move(graph)), seed_(seed) {}
+  // `most`: pairs of a round.
+  Matchings(const SequenceRow& row, Graph graph, std::uint64_t seed,
+            int most = std::numeric_limits<int>::max())
+      : row_(&row),
+        graph_(std::move(graph)),
+        seed_(seed),
+        most_(std::min(most, std::max(1, graph_.size() / 2))) {}
 
-  const SequenceRow& row() const override;
+  const SequenceRow& row() const override { return *row_; }
   Round round(std::uint64_t round) const override {
     Round turns(graph_.in.size());
-    const std::vector<int> partners = matching(graph_, seed_, round);
+    const std::vector<int> partners = matching(graph_, seed_, round, most_);
     for (std::size_t i = 0; i < turns.size(); ++i)
       if (partners[i] >= 0) turns[i] = {{partners[i], 0.5}};
     return turns;
   }
   std::vector<Turn> turns(int vertex, std::uint64_t round) const override {
-    const int partner = matching(graph_, seed_, round)[static_cast<std::size_t>(vertex)];
+    const int partner = matching(graph_, seed_, round, most_)[static_cast<std::size_t>(vertex)];
     if (partner < 0) return {};
     return {{partner, 0.5}};
   }
   std::size_t period() const override { return 0; }
-  double modulus(double share) const override { return matching_modulus(graph_, share); }
+  double modulus(double share) const override { return matching_modulus(graph_, share, most_); }
+  std::uint64_t rounds_a_turn() const override {
+    if (!row_->rests) return 1;
+    const int drawn = 2 * most_;
+    return static_cast<std::uint64_t>(std::max(1, (graph_.size() + drawn - 1) / drawn));
+  }
 
  private:
+  const SequenceRow* row_;
   Graph graph_;
   std::uint64_t seed_;
+  int most_;
 };
 
-std::shared_ptr<const Sequence> make_matchings(const Options& options, const Graph& graph) {
-  return std::make_shared<Matchings>(graph, options.seed);
+std::shared_ptr<const Sequence> make_matchings(const Options& options, const Graph& graph);
+
+std::shared_ptr<const Sequence> make_sample(const Options& options, const Graph& graph) {
+  const SequenceChoice& choice = options.sequence;
+  return std::make_shared<Matchings>(*choice.row, graph, options.seed, choice.size / 2);
 }
 
 // ---- sequences that repeat
@@ -219,6 +236,18 @@ constexpr SequenceRow kSequences[] = {
      .allows = leads_both_ways,
      .kinds = "one whose edges lead both ways, such as hypercube and random",
      .make = make_matchings},
+    {.name = "sample",
+     .help = "sample:K K nodes drawn anew in every round train and average by pairs of neighbours; "
+             "the others rest until they are drawn: for large fleets of weak machines",
+     .least = 2,
+     .most = 1'000'000,
+     .step = 2,
+     .spreads_flows = true,
+     .rests = true,
+     .bounds_parts = true,
+     .allows = leads_both_ways,
+     .kinds = "one whose edges lead both ways, such as hypercube and random",
+     .make = make_sample},
     {.name = "one-peer",
      .help = "one neighbour a round, in turn by hops of 1, 2, 4, ...: the exact average after "
              "log2 n rounds, where n is a power of two",
@@ -238,8 +267,9 @@ constexpr SequenceRow kSequences[] = {
      .make = make_base},
 };
 
-const SequenceRow& Matchings::row() const {
-  return *std::ranges::find(kSequences, "matching", &SequenceRow::name);
+std::shared_ptr<const Sequence> make_matchings(const Options& options, const Graph& graph) {
+  const auto* row = std::ranges::find(kSequences, "matching", &SequenceRow::name);
+  return std::make_shared<Matchings>(*row, graph, options.seed);
 }
 
 }  // namespace

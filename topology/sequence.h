@@ -46,16 +46,22 @@ class Sequence {
   // their root, otherwise the root of the mean of the squares. 0: a period reaches the exact
   // average.
   virtual double modulus(double share) const = 0;
+  // The mean number of rounds from a vertex's turn to its next, rounded up, where a vertex without
+  // one rests (SequenceRow::rests); otherwise 1.
+  virtual std::uint64_t rounds_a_turn() const { return 1; }
 };
 
 struct SequenceRow {
   std::string_view name;  // as users write it, followed by ":" and a number if it has one
   std::string_view help;
   int least = 0, most = 0;  // that number; 0: it has none
+  int step = 1;             // between two such numbers
   // Factor on the dual step of an exact algorithm, without which the algorithm may diverge.
   double theta = 1;
   // A pair's flow applies to all steps until the node's next pair; otherwise to one round's steps.
   bool spreads_flows = false;
+  // A vertex without a turn takes no step either, and is in its next turn's round at once.
+  bool rests = false;
   // An outer step with momentum may follow a round; over others it diverges where messages are
   // lost.
   bool bears_momentum = false;

@@ -176,17 +176,18 @@ double second_modulus(const Graph& graph, double share) {
   return modulus < 1e-9 ? 0 : std::min(modulus, 1.0);
 }
 
-double matching_modulus(const Graph& graph, double share) {
+double matching_modulus(const Graph& graph, double share, int most) {
   if (graph.size() < 2) return 0;
   if (!graph.is_connected()) return 1;
   const int n = graph.size();
   const double moved = 2 * share - share * share;
   // I - E[W] on the complete graph is (I - J) n / 2 times how often an edge is drawn.
   if (graph.degrees().mean == n - 1)
-    return std::sqrt(1 - moved * 0.5 * n * (n / 2) / (0.5 * n * (n - 1)));
+    return std::sqrt(1 - moved * 0.5 * n * std::min(most, n / 2) / (0.5 * n * (n - 1)));
   Eigen::MatrixXd mean = Eigen::MatrixXd::Identity(n, n).array() - 1.0 / n;
   for (int t = 0; t < kMatchingsDrawn; ++t) {
-    const std::vector<int> partners = matching(graph, kStartSeed, static_cast<std::uint64_t>(t));
+    const std::vector<int> partners =
+        matching(graph, kStartSeed, static_cast<std::uint64_t>(t), most);
     for (int i = 0; i < n; ++i) {
       const int j = partners[i];
       if (j < 0) continue;

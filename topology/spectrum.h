@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "topology/graph.h"
@@ -22,10 +23,11 @@ double second_modulus(const Graph& graph, double share = 1);
 // The factor on the error in a round of random matchings (matching.h), each with a new W: the root
 // of the second eigenvalue of E[M^2], M = (1 - share) I + share W. Pairs weigh half, so W^2 = W and
 // E[M^2] = I - (2 share - share^2) (I - E[W]). On the complete graph all edges are drawn equally
-// often; otherwise the frequencies are those in kMatchingsDrawn matchings. REQUIRES an undirected
-// graph.
+// often; otherwise the frequencies are those in kMatchingsDrawn matchings. `most`: pairs of one
+// matching. REQUIRES an undirected graph.
 inline constexpr int kMatchingsDrawn = 512;
-double matching_modulus(const Graph& graph, double share = 1);
+double matching_modulus(const Graph& graph, double share = 1,
+                        int most = std::numeric_limits<int>::max());
 
 // Sequence::modulus() of one that repeats: the mean growth of the error over the second half of so
 // many periods. 0: the first period leaves less than rounding does.

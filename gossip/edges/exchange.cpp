@@ -64,15 +64,23 @@ void Exchange::greet(Time now, const Links& links, Outbox& out) {
 }
 
 Wait Exchange::wait(const Links& links) const {
-  return {*scheduler_, waits_.current(offering_.vector.round), neighbors_.views(links, sessions_)};
+  return {*scheduler_, current(), neighbors_.views(links, sessions_)};
+}
+
+CurrentRound Exchange::current() const {
+  CurrentRound current = waits_.current(offering_.vector.round);
+  current.rounds_a_turn = rounds_.rounds_a_turn();
+  return current;
 }
 
 // ---------------------------------------------------------------- a round
 
 void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& out) {
   const Scheduler::Rules& rules = scheduler_->rules();
+  rounds_.set_rounds_a_turn(rounds_a_turn(links.turns()));
   const Duration unmeasured = unmeasured_patience(waits_.rounds(), rounds_.has_joined());
-  neighbors_.begin_round(now, rounds_.round(), links.turns(rounds_.round()), unmeasured);
+  neighbors_.begin_round(now, rounds_.round(), turns_in(links.turns(), rounds_.round()),
+                         unmeasured);
   const std::vector<EdgeView> edges = neighbors_.views(links, sessions_);
   if (rules.joins_furthest) {
     const std::uint64_t round = std::max(rounds_.round(), rounds_.follow(now, edges));
@@ -135,7 +143,7 @@ void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shor
     return scheduler_->offers_over(edge, round);
   };
   const NodeId self = node_id(options_.name);
-  const RoundTurns turns = links.turns(round);
+  const RoundTurns turns = turns_in(links.turns(), round);
   for (EdgeView& edge : neighbors_.views(links, sessions_)) {
     take_turn(edge, turns);
     const Link& link = *links.active(edge.peer);
@@ -154,8 +162,7 @@ Outcome Exchange::outcome(Time now, const Links& links) const {
 }
 
 Time Exchange::deadline(const Links& links) const {
-  return scheduler_->deadline(waits_.current(offering_.vector.round),
-                              neighbors_.views(links, sessions_));
+  return scheduler_->deadline(current(), neighbors_.views(links, sessions_));
 }
 
 bool Exchange::is_led(const Links& links, const Roster& members) const {
@@ -196,8 +203,9 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
     offering_.vector.payload = {};
   mixing_.end();
   neighbors_.tell_first(rounds_.round(), links, out);
-  const std::uint64_t next =
-      scheduler_->next_round(rounds_.round(), rounds_.follow(now, wait.edges));
+  CurrentRound ended = wait.current;
+  ended.round = rounds_.round();
+  const std::uint64_t next = scheduler_->next_round(ended, rounds_.follow(now, wait.edges));
   rounds_.go_to(now, next, neighbors_.pace(waits_.rounds()));
   return terms;
 }

@@ -100,6 +100,7 @@ class Exchange {
   void describe(Time now, const Links& links, Status& status) const;
 
  private:
+  CurrentRound current() const;
   Wait wait(const Links& links) const;
   // ---- messages to neighbours
   void greet(Time now, const Links& links, Outbox& out);

@@ -79,8 +79,7 @@ class Links {
   void want(Time now, const std::vector<WantedEdge>& edges, const Roster& members, Outbox& out);
   // Sets the turns of each round; null if every round uses all edges.
   void take(std::shared_ptr<const Turns> turns) { turns_ = std::move(turns); }
-  // The turns of that round, counted from 1.
-  RoundTurns turns(std::uint64_t round) const { return turns_ ? turns_->in(round) : std::nullopt; }
+  const Turns* turns() const { return turns_.get(); }
   // Sets the nodes of the topology, in its order; null: none yet.
   void place(const std::shared_ptr<const std::vector<topology::Site>>& sites);
   // The places of this node and of a peer among the nodes that sum slices in that round. These are

@@ -11,7 +11,7 @@
 namespace starling::gossip {
 namespace {
 
-// A round is likely if it is at most kRoundsAhead above all known rounds, plus one for every
+// A round is likely if it is at most kRoundsAhead turns above all known rounds, plus one for every
 // 1/kRoundShare of this node's shortest round (at least kRoundLeast) since the peer's last new one.
 constexpr std::uint64_t kRoundsAhead = 64;
 constexpr int kRoundShare = 8;
@@ -20,6 +20,10 @@ constexpr Duration kRoundLeast = std::chrono::microseconds(20);
 constexpr std::uint64_t kRoundsMost = kRoundLimit / 2;
 // The assumed age of the record of a peer from which no round was received yet.
 constexpr Duration kRecordAge = std::chrono::seconds(5);
+
+std::uint64_t ahead_of(const RoundCheck& known) {
+  return kRoundsAhead * known.rounds.rounds_a_turn();
+}
 
 // Whether enough witnesses, neighbours or members by their records, are about as far ahead of this
 // node as `round`: as many as may lie, since together with the peer they are one more. Half as far
@@ -38,7 +42,7 @@ bool has_witnesses(const RoundCheck& known, NodeId peer, std::uint64_t round) {
   for (const Member* member : known.members.ready()) tell(member->id, member->round);
   const auto witnesses = std::ranges::count_if(told, [&](const auto& item) {
     const std::uint64_t ahead = item.second - std::min(own, item.second);
-    return round - own <= kRoundsAhead + 2 * ahead;
+    return round - own <= ahead_of(known) + 2 * ahead;
   });
   return static_cast<std::size_t>(witnesses) >= std::min(known.liars, told.size());
 }
@@ -53,9 +57,10 @@ std::uint64_t rounds_within(Duration age, const Recent& times) {
 // the record's round counts too, if there are witnesses, because the record may be false.
 bool is_likely(const RoundCheck& known, Time now, const Neighbor* neighbor, NodeId peer,
                std::uint64_t round) {
-  std::uint64_t highest = known.rounds.round() + kRoundsAhead;
+  const std::uint64_t ahead = ahead_of(known);
+  std::uint64_t highest = known.rounds.round() + ahead;
   for (const auto& [id, other] : known.neighbors.all())
-    highest = std::max(highest, other.round + kRoundsAhead);
+    highest = std::max(highest, other.round + ahead);
   if (PLANTED(believes_any_round)) return true;
   if (round > kRoundsMost) return false;
   const bool was_heard = neighbor && neighbor->round > 0;
@@ -63,16 +68,16 @@ bool is_likely(const RoundCheck& known, Time now, const Neighbor* neighbor, Node
   const std::uint64_t since = rounds_within(age, known.times);
   if (round <= highest + since) return true;
   const Member* member = known.members.find(peer);
-  return !was_heard && member && round <= member->round + kRoundsAhead + since &&
+  return !was_heard && member && round <= member->round + ahead + since &&
          has_witnesses(known, peer, round);
 }
 
 }  // namespace
 
 // An unlikely round may be a false number. It is believed if the peer's previous unlikely round was
-// the same or up to kRoundsAhead earlier, and there are witnesses: after a step longer than all
-// patience, a node cannot predict its neighbours' rounds. A likely round in between shows that the
-// first was false.
+// the same or up to kRoundsAhead turns earlier, and there are witnesses: after a step longer than
+// all patience, a node cannot predict its neighbours' rounds. A likely round in between shows that
+// the first was false.
 bool RoundCheck::accepts(Time now, NodeId peer, std::uint64_t round) const {
   Neighbor* neighbor = neighbors.find(peer);
   if (is_likely(*this, now, neighbor, peer, round)) {
@@ -81,7 +86,7 @@ bool RoundCheck::accepts(Time now, NodeId peer, std::uint64_t round) const {
   }
   if (!neighbor) return false;
   const std::uint64_t before = std::exchange(neighbor->unlikely_round, round);
-  const bool is_repeated = before > 0 && round >= before && round <= before + kRoundsAhead;
+  const bool is_repeated = before > 0 && round >= before && round <= before + ahead_of(*this);
   if (is_repeated && round <= kRoundsMost && has_witnesses(*this, peer, round)) return true;
   ++neighbor->status.rejected["round"];
   return false;

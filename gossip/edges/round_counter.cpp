@@ -41,7 +41,7 @@ void RoundCounter::start(Time now, std::uint64_t round, std::uint64_t uncounted)
 
 std::uint64_t RoundCounter::follow(Time now, EdgeViews edges) {
   const Furthest furthest(edges, liars_);
-  const bool is_confirmed = furthest.first <= std::max(round_, furthest.confirmed) + reach_;
+  const bool is_confirmed = furthest.first <= std::max(round_, furthest.confirmed) + reach();
   if (!alone(edges))
     return is_confirmed || furthest.heard < 2 ? furthest.first : furthest.confirmed;
   if (now < alone_again_) return furthest.confirmed;
@@ -51,8 +51,8 @@ std::uint64_t RoundCounter::follow(Time now, EdgeViews edges) {
 
 std::optional<NodeId> RoundCounter::alone(EdgeViews edges) const {
   const Furthest furthest(edges, liars_);
-  const std::uint64_t reach = round_ + reach_;
-  const bool is_alone = furthest.heard > 1 && furthest.first > reach && furthest.confirmed <= reach;
+  const std::uint64_t most = round_ + reach();
+  const bool is_alone = furthest.heard > 1 && furthest.first > most && furthest.confirmed <= most;
   return is_alone ? std::optional(furthest.peer) : std::nullopt;
 }
 

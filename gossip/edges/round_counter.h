@@ -44,6 +44,10 @@ class RoundCounter {
   void start(Time now, std::uint64_t round, std::uint64_t uncounted = 0);
   // Whether this node began in a round after the first.
   bool has_joined() const { return has_joined_; }
+  // Where nodes rest between their turns, the mean number of rounds from one turn to the next;
+  // otherwise 1. How far apart rounds may be is counted in it.
+  void set_rounds_a_turn(std::uint64_t rounds) { a_turn_ = rounds; }
+  std::uint64_t rounds_a_turn() const { return a_turn_; }
   // This node begins with a model of that member, and believes its round until it has ended one of
   // its own: a newcomer cannot tell how far the others have gone on since, and those who joined
   // with it cannot either.
@@ -68,7 +72,9 @@ class RoundCounter {
   static constexpr std::uint64_t kUnlikely = 1000;
   static constexpr Duration kRecently = std::chrono::seconds(10);
 
-  std::uint64_t reach_;
+  std::uint64_t reach() const { return reach_ * a_turn_; }
+
+  std::uint64_t reach_, a_turn_ = 1;
   Duration pause_;
   std::size_t liars_;
   std::uint64_t round_ = 0, uncounted_ = 0, spare_ = kSpare;

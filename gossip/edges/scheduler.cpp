@@ -6,9 +6,10 @@
 
 namespace starling::gossip {
 
-std::uint64_t Scheduler::next_round(std::uint64_t round, std::uint64_t furthest) const {
-  const bool jumps = rules_.rounds_in_step > 0 && furthest > round + rules_.rounds_in_step;
-  return jumps ? furthest : round + 1;
+std::uint64_t Scheduler::next_round(const CurrentRound& current, std::uint64_t furthest) const {
+  const std::uint64_t in_step = rules_.rounds_in_step * current.rounds_a_turn;
+  const bool jumps = in_step > 0 && furthest > current.round + in_step;
+  return jumps ? furthest : current.round + 1;
 }
 
 bool Scheduler::is_far_ahead(const CurrentRound& current, EdgeViews edges) const {
@@ -16,7 +17,7 @@ bool Scheduler::is_far_ahead(const CurrentRound& current, EdgeViews edges) const
   std::uint64_t furthest = 0;
   for (const EdgeView& edge : edges)
     if (edge.in && !edge.rests) furthest = std::max(furthest, edge.round);
-  return furthest > 0 && current.round > furthest + rules_.rounds_in_step;
+  return furthest > 0 && current.round > furthest + rules_.rounds_in_step * current.rounds_a_turn;
 }
 
 // The steps since the last vector over the edge. Where the time between pairs varies, the span is

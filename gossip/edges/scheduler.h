@@ -22,6 +22,7 @@ struct CurrentRound {
   std::uint64_t round = 0;
   Time since{};                         // when this node's vector was offered
   std::optional<Duration> pair_time{};  // recent median time from an offer to its answer
+  std::uint64_t rounds_a_turn = 1;      // RoundCounter::rounds_a_turn()
 };
 
 // What this node has done for its neighbours in this round.
@@ -35,7 +36,8 @@ class Scheduler : public PairRules, public LateRules {
   // The properties that do not change from round to round.
   struct Rules {
     // A node up to this many rounds behind a neighbour catches up round by round; a node further
-    // behind jumps. 0: the rounds of different nodes are unrelated.
+    // behind jumps. Where nodes rest between turns (SequenceRow::rests), so many turns. 0: the
+    // rounds of different nodes are unrelated.
     std::uint64_t rounds_in_step = 0;
     // Offers are made in the round of the neighbour that is furthest ahead.
     bool joins_furthest = false;
@@ -73,8 +75,8 @@ class Scheduler : public PairRules, public LateRules {
   }
   bool waits_for_round(const EdgeView&) const override { return rules_.by_round; }
 
-  // The round after `round`, if this node follows neighbours in round `furthest` (RoundCounter).
-  std::uint64_t next_round(std::uint64_t round, std::uint64_t furthest) const;
+  // The next round, if this node follows neighbours in round `furthest` (RoundCounter).
+  std::uint64_t next_round(const CurrentRound& current, std::uint64_t furthest) const;
   // Whether this node is more than rounds_in_step ahead of all its neighbours. Alone it would only
   // train towards its own optimum.
   bool is_far_ahead(const CurrentRound& current, EdgeViews edges) const;

@@ -39,6 +39,11 @@ struct Turns {
   std::vector<NodeId> nodes;  // the node of each vertex
   int self = 0;               // the vertex of this node
 
+  // Whether this node takes no step in that round, counted from 1. Where all nodes have a turn in
+  // every round, one without a partner steps alone.
+  bool rest_in(std::uint64_t round) const {
+    return sequence->rounds_a_turn() > 1 && sequence->turns(self, round - 1).empty();
+  }
   // In that round, counted from 1.
   RoundTurns in(std::uint64_t round) const {
     RoundTurns turns = SequencedRound{&sequence->row(), {}};
@@ -47,5 +52,16 @@ struct Turns {
     return turns;
   }
 };
+
+// The same where null means that every round uses all edges, and that all nodes step.
+inline RoundTurns turns_in(const Turns* turns, std::uint64_t round) {
+  return turns ? turns->in(round) : std::nullopt;
+}
+inline bool rests_in(const Turns* turns, std::uint64_t round) {
+  return turns && turns->rest_in(round);
+}
+inline std::uint64_t rounds_a_turn(const Turns* turns) {
+  return turns ? turns->sequence->rounds_a_turn() : 1;
+}
 
 }  // namespace starling::gossip

@@ -197,7 +197,7 @@ void donate(NodeParts& parts, Time now, optim::Done& done) {
 void NodeParts::settle(Time now) {
   gate.tick(now);
   if (const auto id = startup.donor())
-    if (const auto chunk = gate.last_chunk(*id)) startup.hears_chunk(*chunk);
+    if (const auto chunk = gate.last_chunk(*id)) startup.search().hears_chunk(*chunk);
   startup.tick(now, membership, outbox);
   donor.tick(now);
   if (life.has_come_to<phases::Ready>()) become_ready(now);
@@ -272,7 +272,8 @@ void NodeParts::start_training(Time now) {
   // Members may have come or gone since the startup dealt the data.
   if (neighborhood.view() != 0 && !share.is_among(neighborhood.sharing())) reassign_data(*this);
   end_watch.begin(now, round);
-  if (const auto from = startup.model_of()) exchange.rounds().begin_with_model_of(*from);
+  const auto& from = startup.search().donor();
+  if (from && round > 0 && !startup.is_resumed()) exchange.rounds().begin_with_model_of(*from);
   training.start(now, round, outbox, before ? &*before : nullptr);
   before.reset();
 }

@@ -52,14 +52,10 @@ class Startup {
   const optim::Workload& workload() const { return workload_; }
   // The member that was asked for a model and has not sent it yet.
   std::optional<NodeId> donor() const { return awaits_model() ? search_.donor() : std::nullopt; }
-  // The member whose model this node begins with; nothing: its own, or the founders'.
-  std::optional<NodeId> model_of() const {
-    return origin_ == Origin::donor ? search_.donor() : std::nullopt;
-  }
   // Reports why the donor's model does not fit this node.
   void hears_misfit(Time now, const std::string& problem);
-  // When the newest chunk of the donor's model came.
-  void hears_chunk(Time at) { search_.hears_chunk(at); }
+  // Of the donor's model, where this node begins with one.
+  ModelSearch& search() { return search_; }
   // The round of the adopted or resumed model; 0 for the initial one.
   std::uint64_t round() const { return round_; }
   // What the node waits for now, for the status.

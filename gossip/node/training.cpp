@@ -8,6 +8,14 @@ namespace starling::gossip {
 
 using namespace phases;
 
+namespace {
+
+bool steps_in(std::uint64_t round, const Solitude& solitude, const Links& links) {
+  return solitude.may_step() && !rests_in(links.turns(), round);
+}
+
+}  // namespace
+
 void Training::start(Time now, std::uint64_t round, Outbox& out, const Checkpoint* before) {
   progress_.begin(now, round, before);
   around_.exchange.rounds().start(now, round + 1, before ? before->uncounted : 0);
@@ -33,7 +41,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.absorb = absorb;
   job.mix = std::move(mix);
   // A newcomer's first offer is soon there: to prepare other data may take long.
-  const bool may_step = solitude_.may_step();
+  const bool may_step = steps_in(job.round, solitude_, around_.links);
   if (may_step) job.shard = std::exchange(shard_, nullptr);
   job.snapshot = absorb && around_.donor.claim();
   const std::uint64_t completed = job.round - 1;

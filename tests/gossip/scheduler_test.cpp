@@ -84,14 +84,17 @@ TEST_CASE("A round of async waits for news of any one neighbour") {
   CHECK_FALSE(async->may_finish(Time(3s), kCurrent, edges));
   edges[0].has_news = true;
   CHECK(async->may_finish(Time(3s), kCurrent, edges));
-  CHECK(async->next_round(10, 90) == 11);
+  CHECK(async->next_round({.round = 10}, 90) == 11);
 }
 
 TEST_CASE("A node that is out of step jumps to the round of the furthest neighbour") {
   const auto rounds = scheduler_of("rounds"), ssp = scheduler_of("ssp");
   for (const std::uint64_t ahead : {8, 9})
-    CHECK(rounds->next_round(10, 10 + ahead) == (ahead == 9 ? 19 : 11));
-  CHECK(ssp->next_round(10, 21) == 11);  // three of staleness more
+    CHECK(rounds->next_round({.round = 10}, 10 + ahead) == (ahead == 9 ? 19 : 11));
+  CHECK(ssp->next_round({.round = 10}, 21) == 11);  // three of staleness more
+  // Where a node takes part in one of five rounds.
+  CHECK(rounds->next_round({.round = 10, .rounds_a_turn = 5}, 50) == 11);
+  CHECK(rounds->next_round({.round = 10, .rounds_a_turn = 5}, 51) == 51);
 }
 
 TEST_CASE("A node that is far ahead of all waits for longer than its patience") {

@@ -289,7 +289,7 @@ TEST_CASE("A donor that sends chunks is waited for") {
   node.go_on();
   node.trained();
   const Time before = node.startup.deadline();
-  node.startup.hears_chunk(node.now + 900ms);
+  node.startup.search().hears_chunk(node.now + 900ms);
   CHECK(node.startup.deadline() == node.now + 2900ms);
   CHECK(node.startup.deadline() > before);
 }

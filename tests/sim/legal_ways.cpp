@@ -19,7 +19,7 @@ std::vector<std::pair<topology::SequenceChoice, Kind>> moving_sequences() {
     if (!row.make) continue;
     if (row.allows(Kind::automatic)) {
       all.push_back({{&row, row.least}, Kind::automatic});
-      if (row.most > 0) all.push_back({{&row, row.least + 1}, Kind::automatic});
+      if (row.most > 0) all.push_back({{&row, row.least + row.step}, Kind::automatic});
       continue;
     }
     for (const topology::KindRow& kind : topology::kinds())

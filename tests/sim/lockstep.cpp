@@ -174,13 +174,16 @@ void Lockstep::exchange_by_turns() {
     });
     for (const topology::Turn& turn : turns[node])
       if (turn.out) peers.push_back(turn.vertex);
+    if (row.rests && turns[node].empty()) continue;
     make_offer(node, true, peers);
   }
   for (const std::size_t node : present_) {
+    if (row.rests) continue;
     if (is_alone_[node] && row.spreads_flows) spans_[node] += before[node];
     is_alone_[node] = turns[node].empty();
   }
   for (const std::size_t node : present_) {
+    if (row.rests && turns[node].empty()) continue;
     std::vector<optim::MixTerm> mix;
     for (const topology::Turn& turn : turns[node])
       if (turn.in) {

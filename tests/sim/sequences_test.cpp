@@ -79,6 +79,22 @@ TEST_CASE("Over sequences exact algorithms take the rounds of an independent imp
   }
 }
 
+// Of 100 nodes some train and average in pairs. Node-steps: rounds times their number.
+TEST_CASE("Sampling takes the node-steps of an independent implementation to the optimum") {
+  struct Known {
+    int drawn;
+    double steps;
+  };
+  for (const auto& [drawn, steps] :
+       all_or_first<Known>(1, {{10, 28020}, {50, 27100}, {20, 28400}, {4, 27848}})) {
+    CAPTURE(drawn);
+    const auto rounds = rounds_to_optimum(
+        {.algorithm = "ed", .sequence = fmt::format("sample:{}", drawn), .nodes = 100}, 10000);
+    REQUIRE(rounds.has_value());
+    CHECK(static_cast<double>(*rounds) * drawn == doctest::Approx(steps).epsilon(.1));
+  }
+}
+
 // Two and three nodes at a rate of .03 take the longest, more than 6,000 rounds.
 TEST_CASE("Over every sequence exact algorithms end in the optimum for every number of nodes") {
   for (const std::string algorithm : {"ed", "gt"})
@@ -93,7 +109,8 @@ TEST_CASE("Over every sequence exact algorithms end in the optimum for every num
           CAPTURE(nodes);
           const Run run{algorithm, to_string(sequence),
                         kind == Kind::automatic ? Kind::complete : kind, nodes, rate};
-          CHECK(rounds_to_optimum(run, 20000).has_value());
+          const std::uint64_t turns = sequence.row->rests ? nodes / 2 : 1;
+          CHECK(rounds_to_optimum(run, 20000 * turns).has_value());
         }
       }
 }

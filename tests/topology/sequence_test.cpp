@@ -146,6 +146,30 @@ TEST_CASE("A sequence of matchings has the pairs of each with half weight") {
   }
 }
 
+// Of 12 nodes 4: each in a third of the rounds.
+TEST_CASE("A sample draws so many nodes a round and all equally often") {
+  const Options options{.kind = Kind::complete, .seed = 7, .sequence = {row_named("sample"), 4}};
+  const Example drawn = example(options, 12);
+  expect_consistent(drawn, 20);
+  CHECK(drawn.sequence->rounds_a_turn() == 3);
+  std::vector<int> turns(12);
+  constexpr int kRounds = 3000;
+  for (std::uint64_t t = 0; t < kRounds; ++t) {
+    int all = 0;
+    for (int i = 0; i < 12; ++i) {
+      const bool has_turn = !drawn.sequence->turns(i, t).empty();
+      turns[static_cast<std::size_t>(i)] += has_turn;
+      all += has_turn;
+    }
+    CHECK(all == 4);
+  }
+  // Three standard deviations of a binomial count.
+  for (const int count : turns)
+    CHECK(std::abs(count - kRounds / 3) < 3 * std::sqrt(kRounds * 2 / 9.));
+  CHECK(drawn.sequence->modulus(1) == doctest::Approx(std::sqrt(1 - 2 * 12 / (12 * 11.))));
+  CHECK(traffic(*drawn.sequence, 12).mean_turns == doctest::Approx(1 / 3.));
+}
+
 TEST_CASE("Every sequence has rounds for any number of nodes and none is for a hidden pair") {
   for (const SequenceRow& row : sequences()) {
     if (!row.make) continue;

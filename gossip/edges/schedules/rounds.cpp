@@ -48,13 +48,20 @@ class Rounds : public WaitingScheduler {
 
 constexpr double kAllTurns = 1;
 
+// The same in turns, where nodes rest between them. Who waits for a partner is as far behind as
+// that partner's partners are, and theirs. Smaller: nodes jump over turns in which others wait for
+// them.
+constexpr std::uint64_t kTurnsInStep = 32;
+
 // A node without a turn only steps.
 class RoundsOfTurns : public WaitingScheduler {
  public:
   explicit RoundsOfTurns(const Options& options)
-      : WaitingScheduler(
-            options, {.rounds_in_step = kRoundsInStep, .by_round = true, .same_round_pairs = true},
-            kAllTurns),
+      : WaitingScheduler(options,
+                         {.rounds_in_step = rests(options) ? kTurnsInStep : kRoundsInStep,
+                          .by_round = true,
+                          .same_round_pairs = true},
+                         kAllTurns),
         row_(*options.topology.sequence.row) {}
 
   double share(const EdgeView& edge, std::size_t) const override { return edge.weight; }
@@ -105,6 +112,8 @@ class RoundsOfTurns : public WaitingScheduler {
   }
 
  private:
+  static bool rests(const Options& options) { return options.topology.sequence.row->rests; }
+
   const topology::SequenceRow& row_;
 };
 
