@@ -94,6 +94,7 @@ struct Options {
   std::shared_ptr<Credentials> credentials = {};  // null: nodes prove nothing to each other
   std::uint64_t seed = 1;                         // of the node's random numbers
   Role role = Role::trainer;
+  std::string group = {};  // Site::group
   // membership
   std::vector<SeedName> seeds;
   std::vector<Endpoint> peers;  // known from an earlier run; their silence is not reported

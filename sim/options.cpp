@@ -10,6 +10,7 @@
 #include "base/prng.h"
 #include "base/text.h"
 #include "base/utc.h"
+#include "topology/sequence.h"
 
 namespace starling::sim {
 namespace {
@@ -71,6 +72,9 @@ void bind_run(Bindings<Options>& all) {
       .bind("sim.relays", &Options::relays, Whole{0, static_cast<std::int64_t>(kMembersLimit) - 1},
             own,
             "number of nodes, the first ones, that have no data and only average; fewer than all")
+      .bind("sim.groups", &Options::groups, Whole{0, static_cast<std::int64_t>(kMembersLimit)}, own,
+            "number of values of node.group, which the nodes have in turn where "
+            "topology.sequence=clusters:K reads it; 0: each is a group of its own")
       .bind("sim.lie", &Options::lie, OneRow<Lie>{lies()}, own,
             help_of("what liars send in place of their vectors", lies()))
       .bind("sim.liars", &Options::liars, Whole{1, static_cast<std::int64_t>(kMembersLimit) - 1},
@@ -165,6 +169,9 @@ gossip::Options node_options(const Options& options, std::size_t index) {
   node.seed = options.seed;
   if (!options.paces.empty()) node.local_steps.pace = options.paces[index % options.paces.size()];
   node.role = index < options.relays ? gossip::Role::relay : gossip::Role::trainer;
+  const topology::SequenceRow* sequence = options.base.topology.sequence.row;
+  if (options.groups > 0 && sequence && sequence->is_by_group)
+    node.group = fmt::format("site-{}", index % options.groups);
   if (options.has_keys) node.credentials = credentials_of(options.seed, index);
   if (node.seeds.empty()) node.seeds = {control_of(0)};
   return node;

@@ -44,6 +44,8 @@ struct Options {
   std::size_t nodes = 8;
   Hiding hiding = {};
   std::size_t relays = 0;  // the first nodes, which have no data
+  // Where the sequence is of groups, node-<index> is of group index mod groups; 0: of its own.
+  std::size_t groups = 3;
   std::uint64_t seed = 1;  // of every chance: network, peers, everything
   NetworkOptions network;
   Duration compute = std::chrono::milliseconds(10);  // of one local step

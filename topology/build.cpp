@@ -71,7 +71,7 @@ bool is_directed(Kind kind) {
 
 Result<Graph> build(const Options& options, std::span<const Site> sites) {
   if (has_own_edges(options.sequence)) {
-    const Graph graph = options.sequence.row->edges(options, static_cast<int>(sites.size()));
+    const Graph graph = options.sequence.row->edges(options, sites);
     return around_hidden(graph, vertices_of(sites), options.seed);
   }
   TRY(const KindRow* row, row_for(options, sites.size()));

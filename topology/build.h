@@ -17,6 +17,8 @@ struct Site {
   NodeId id;
   std::string name;
   bool is_hidden = false;  // nobody can dial it
+  // Of those with a fast network between them; empty: a group of its own.
+  std::string group = {};
 };
 
 // The kind that auto selects for n nodes; any other kind itself.
@@ -54,9 +56,8 @@ struct Neighbors {
 
 // The vertex's neighbours in the graph of build(), in O(n); every node calls this whenever a member
 // comes or goes. Only small-world and random-regular build the whole graph, because distant
-// vertices affect the neighbours, and all kinds where a site is hidden, and the sequence base.
-// REQUIRES a vertex of the
-// sites.
+// vertices affect the neighbours, and all kinds where a site is hidden, and sequences with edges of
+// their own. REQUIRES a vertex of the sites.
 Result<Neighbors> neighbors(const Options& options, std::span<const Site> sites, int vertex);
 
 // For a planned number of nodes, before anything starts: refuses kinds that n does not fit.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "topology/matching.h"
@@ -53,9 +54,11 @@ class Matchings final : public Sequence {
   int most_;
 };
 
-std::shared_ptr<const Sequence> make_matchings(const Options& options, const Graph& graph);
+std::shared_ptr<const Sequence> make_matchings(const Options& options, std::span<const Site>,
+                                               const Graph& graph);
 
-std::shared_ptr<const Sequence> make_sample(const Options& options, const Graph& graph) {
+std::shared_ptr<const Sequence> make_sample(const Options& options, std::span<const Site>,
+                                            const Graph& graph) {
   const SequenceChoice& choice = options.sequence;
   return std::make_shared<Matchings>(*choice.row, graph, options.seed, choice.size / 2);
 }
@@ -94,7 +97,8 @@ bool has_hops(Kind kind) {
   return kind == Kind::exponential || kind == Kind::hypercube;
 }
 
-std::shared_ptr<const Sequence> make_one_peer(const Options& options, const Graph& graph) {
+std::shared_ptr<const Sequence> make_one_peer(const Options& options, std::span<const Site>,
+                                              const Graph& graph) {
   const int n = graph.size();
   std::vector<Round> rounds;
   for (int hop = 1; hop < n; hop *= 2) {
@@ -205,7 +209,8 @@ class BaseRounds {
   std::vector<Round> rounds_;
 };
 
-Graph base_edges(const Options& options, int n) {
+Graph base_edges(const Options& options, std::span<const Site> sites) {
+  const auto n = static_cast<int>(sites.size());
   Edges edges;
   for (const Round& round : BaseRounds(n, options.sequence.size).take())
     for (int i = 0; i < n; ++i)
@@ -214,8 +219,101 @@ Graph base_edges(const Options& options, int n) {
   return undirected(n, edges);
 }
 
-std::shared_ptr<const Sequence> make_base(const Options& options, const Graph& graph) {
+std::shared_ptr<const Sequence> make_base(const Options& options, std::span<const Site>,
+                                          const Graph& graph) {
   return periodic(options, BaseRounds(graph.size(), options.sequence.size).take(), graph.size());
+}
+
+// ---- clusters: after Lin, Stich, Patel, Jaggi: Don't use large mini-batches, use local SGD, 2020
+// (hierarchical local SGD), without a centre. In all rounds but each K-th a group averages itself.
+// In the K-th one vertex of each two groups meet; the vertices of a group take turns in it.
+
+using Groups = std::vector<std::vector<int>>;
+
+// In the order of their first vertices.
+Groups groups_of(std::span<const Site> sites) {
+  Groups groups;
+  std::map<std::string_view, std::size_t> known;
+  for (std::size_t k = 0; k < sites.size(); ++k) {
+    const std::string& name = sites[k].group;
+    const auto found = name.empty() ? known.end() : known.find(name);
+    const std::size_t group = found == known.end() ? groups.size() : found->second;
+    if (group == groups.size()) groups.emplace_back();
+    if (!name.empty()) known.emplace(name, group);
+    groups[group].push_back(static_cast<int>(k));
+  }
+  return groups;
+}
+
+class Clusters final : public Sequence {
+ public:
+  Clusters(const SequenceChoice& choice, std::span<const Site> sites)
+      : row_(choice.row), every_(static_cast<std::size_t>(choice.size)), inner_(sites.size()) {
+    const Groups groups = groups_of(sites);
+    std::size_t largest = 1;
+    for (const std::vector<int>& group : groups) {
+      largest = std::max(largest, group.size());
+      average(group);
+    }
+    for (std::size_t turn = 0; turn < largest; ++turn) outer_.push_back(meeting(groups, turn));
+  }
+
+  const SequenceRow& row() const override { return *row_; }
+  Round round(std::uint64_t round) const override { return at(round); }
+  std::vector<Turn> turns(int vertex, std::uint64_t round) const override {
+    return at(round)[static_cast<std::size_t>(vertex)];
+  }
+  std::size_t period() const override { return every_ * outer_.size(); }
+  double modulus(double share) const override { return periodic_modulus(*this, share); }
+
+ private:
+  const Round& at(std::uint64_t round) const {
+    return round % every_ + 1 < every_ ? inner_ : outer_[round / every_ % outer_.size()];
+  }
+  void average(const std::vector<int>& group) {
+    const double weight = 1 / static_cast<double>(group.size());
+    for (const int one : group)
+      for (const int other : group)
+        if (one != other) inner_[static_cast<std::size_t>(one)].push_back({other, weight});
+  }
+  // A pair weighs 1 / (1 + the larger number of pairs of its ends).
+  Round meeting(const Groups& groups, std::size_t turn) const {
+    Round round(inner_.size());
+    const auto delegate = [&](std::size_t group, std::size_t towards) {
+      return groups[group][(turn + towards) % groups[group].size()];
+    };
+    for (std::size_t a = 0; a < groups.size(); ++a)
+      for (std::size_t b = 0; b < groups.size(); ++b)
+        if (a != b) round[static_cast<std::size_t>(delegate(a, b))].push_back({delegate(b, a), 0});
+    for (std::vector<Turn>& turns : round) {
+      for (Turn& one : turns) {
+        const std::size_t other = round[static_cast<std::size_t>(one.vertex)].size();
+        one.weight = 1 / (1 + static_cast<double>(std::max(turns.size(), other)));
+      }
+      std::ranges::sort(turns, {}, &Turn::vertex);
+    }
+    return round;
+  }
+
+  const SequenceRow* row_;
+  std::size_t every_;
+  Round inner_;
+  std::vector<Round> outer_;
+};
+
+Graph cluster_edges(const Options& options, std::span<const Site> sites) {
+  const Clusters clusters(options.sequence, sites);
+  Edges edges;
+  for (std::size_t t = 0; t < clusters.period(); ++t)
+    for (std::size_t i = 0; i < sites.size(); ++i)
+      for (const Turn& turn : clusters.turns(static_cast<int>(i), t))
+        edges.emplace_back(static_cast<int>(i), turn.vertex);
+  return undirected(static_cast<int>(sites.size()), edges);
+}
+
+std::shared_ptr<const Sequence> make_clusters(const Options& options, std::span<const Site> sites,
+                                              const Graph&) {
+  return std::make_shared<Clusters>(options.sequence, sites);
 }
 
 bool is_automatic(Kind kind) {
@@ -265,9 +363,23 @@ constexpr SequenceRow kSequences[] = {
      .kinds = "auto, for it has edges of its own",
      .edges = base_edges,
      .make = make_base},
+    {.name = "clusters",
+     .help =
+         "clusters:K the nodes of one node.group average with each other, and in each K-th round "
+         "in their place one node of each two groups: for sites with thin links between them",
+     .least = 2,
+     .most = 1000,
+     .theta = 0.5,
+     .is_by_group = true,
+     .bounds_parts = true,
+     .allows = is_automatic,
+     .kinds = "auto, for it has edges of its own",
+     .edges = cluster_edges,
+     .make = make_clusters},
 };
 
-std::shared_ptr<const Sequence> make_matchings(const Options& options, const Graph& graph) {
+std::shared_ptr<const Sequence> make_matchings(const Options& options, std::span<const Site>,
+                                               const Graph& graph) {
   const auto* row = std::ranges::find(kSequences, "matching", &SequenceRow::name);
   return std::make_shared<Matchings>(*row, graph, options.seed);
 }
@@ -281,8 +393,8 @@ std::span<const SequenceRow> sequences() {
 std::shared_ptr<const Sequence> sequence_of(const Options& options, std::span<const Site> sites,
                                             const Graph& graph) {
   if (!options.sequence.moves()) return nullptr;
-  if (std::ranges::any_of(sites, &Site::is_hidden)) return make_matchings(options, graph);
-  return options.sequence.row->make(options, graph);
+  if (std::ranges::any_of(sites, &Site::is_hidden)) return make_matchings(options, sites, graph);
+  return options.sequence.row->make(options, sites, graph);
 }
 
 Traffic traffic(const Sequence& sequence, int n) {

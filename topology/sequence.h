@@ -65,6 +65,8 @@ struct SequenceRow {
   // An outer step with momentum may follow a round; over others it diverges where messages are
   // lost.
   bool bears_momentum = false;
+  // The turns follow from the groups of the sites.
+  bool is_by_group = false;
   // Gradient tracking of vectors in parts diverges over it above a learning rate of about the
   // spectral gap.
   bool bounds_parts = false;
@@ -73,9 +75,10 @@ struct SequenceRow {
   bool (*allows)(Kind kind) = nullptr;
   std::string_view kinds = {};
   // The graph of all edges that rounds use; null: that of topology.kind.
-  Graph (*edges)(const Options& options, int n) = nullptr;
+  Graph (*edges)(const Options& options, std::span<const Site> sites) = nullptr;
   // REQUIRES the graph of build(). Null: every round uses the whole graph.
-  std::shared_ptr<const Sequence> (*make)(const Options& options, const Graph& graph) = nullptr;
+  std::shared_ptr<const Sequence> (*make)(const Options& options, std::span<const Site> sites,
+                                          const Graph& graph) = nullptr;
 };
 
 // In the order in which help lists them; the first one is still.

@@ -390,6 +390,7 @@ json members_json(const Snapshot& snapshot) {
     else
       object["control"] = to_string(member.control);
     if (is_relay(member)) object["role"] = "relay";
+    if (!member.group.empty()) object["group"] = member.group;
     const Endpoint& http = status.self ? snapshot.identity.http : member.http;
     if (http.port != 0 && (status.self || !is_hidden(member))) object["http"] = to_string(http);
     if (member.saved > 0) object["saved_round"] = member.saved;

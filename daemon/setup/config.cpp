@@ -95,6 +95,9 @@ void bind_node(Bindings<Config>& all) {
       .bind("node.role", at(&Config::node, &gossip::Options::role), OneOf{kRoles}, own,
             "trainer: learns from its data; relay: has no data and reads no data.*; it averages "
             "with its neighbours as others do, so that nodes that nobody can dial meet there")
+      .bind("node.group", at(&Config::node, &gossip::Options::group), Text{}, own,
+            "site of this node, such as a building: topology.sequence=clusters:K averages often "
+            "inside a group and rarely between groups; empty: a group of its own")
       .bind(
           "node.seed", [](auto& config) -> auto& { return config.learner.optim.seed; },
           Whole{0, INT64_MAX}, own,
@@ -275,6 +278,9 @@ void derive(Config& config, Reader& reader) {
   if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
   if (!is_node_name(config.node.name))
     reader.mistake("node.name", fmt::format("expected {}", kNodeNameLaw));
+  const std::string& group = config.node.group;
+  if (!group.empty() && (group.size() > 64 || !is_node_name(group)))
+    reader.mistake("node.group", fmt::format("expected {} with up to 64 bytes", kNodeNameLaw));
 }
 
 }  // namespace

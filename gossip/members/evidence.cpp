@@ -4,7 +4,7 @@ namespace starling::gossip {
 
 bool contradicts(const Member& a, const Member& b) {
   return a.state() != b.state() || a.agreement != b.agreement ||
-         a.is_unreachable != b.is_unreachable || a.role != b.role;
+         a.is_unreachable != b.is_unreachable || a.role != b.role || a.group != b.group;
 }
 
 bool outdates(const Member& heard, const Member& known) {

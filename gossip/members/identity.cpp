@@ -33,6 +33,7 @@ Member first_record(const Options& options) {
   self.incarnation = options.incarnation;
   self.agreement = agreement_of(agreed(options));
   self.role = options.role;
+  self.group = options.group;
   if (options.credentials) self.certificate = encode(options.credentials->certificate);
   return self;
 }

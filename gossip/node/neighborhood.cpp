@@ -1,5 +1,7 @@
 #include "gossip/node/neighborhood.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -22,7 +24,7 @@ std::vector<const Member*> placed_of(const Roster& members) {
 std::vector<topology::Site> sites_of(const std::vector<const Member*>& placed) {
   std::vector<topology::Site> sites;
   for (const Member* member : placed)
-    sites.push_back({member->id, member->name, is_hidden(*member)});
+    sites.push_back({member->id, member->name, is_hidden(*member), member->group});
   return sites;
 }
 
@@ -37,7 +39,8 @@ std::uint64_t view_of(const std::vector<const Member*>& placed) {
   std::uint64_t view = 0;
   for (const Member* member : placed)
     view = mix64(view ^ member->id.value ^ (is_hidden(*member) ? kHiddenBit : 0) ^
-                 (is_relay(*member) ? kRelayBit : 0));
+                 (is_relay(*member) ? kRelayBit : 0) ^
+                 (member->group.empty() ? 0 : stable_hash(member->group)));
   return view;
 }
 
@@ -89,7 +92,7 @@ bool Neighborhood::follow(Time now, const Roster& members) {
   std::vector<topology::Site> sites = sites_of(placed);
   std::vector<NodeId> sharing = sharing_of(placed);
   const auto is_same = [](const auto& a, const auto& b) {
-    return a.id == b.id && a.is_hidden == b.is_hidden;
+    return a.id == b.id && a.is_hidden == b.is_hidden && a.group == b.group;
   };
   if (status_.sites && std::ranges::equal(sites, *status_.sites, is_same) && sharing == sharing_)
     return true;
@@ -116,12 +119,20 @@ bool Neighborhood::follow(Time now, const Roster& members) {
 }
 
 std::vector<std::string> Neighborhood::warnings() const {
-  if (!status_.sites || status_.sites->size() < 2 ||
-      !std::ranges::all_of(*status_.sites, &topology::Site::is_hidden))
-    return {};
-  return {
-      "nobody can dial any of the members: no two of them exchange anything; let others reach one "
-      "of them"};
+  if (!status_.sites || status_.sites->size() < 2) return {};
+  if (std::ranges::all_of(*status_.sites, &topology::Site::is_hidden))
+    return {
+        "nobody can dial any of the members: no two of them exchange anything; let others reach "
+        "one of them"};
+  const topology::SequenceChoice& sequence = status_.options->sequence;
+  const auto is_single = [](const topology::Site& site) { return site.group.empty(); };
+  if (sequence.moves() && sequence.row->is_by_group &&
+      std::ranges::all_of(*status_.sites, is_single))
+    return {
+        fmt::format("no member has a node.group, so that each is a group of its own and "
+                    "averages in one round of {} only (topology.sequence = {})",
+                    sequence.size, to_string(sequence))};
+  return {};
 }
 
 }  // namespace starling::gossip

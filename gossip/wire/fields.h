@@ -70,6 +70,7 @@ void fields(auto& a, Like<Member> auto& x) {
   a.number(x.wishes.shortening, kWishLimit);
   a.flag(x.is_unreachable);
   a.choice(x.role, Role::relay);
+  a.text(x.group, kNameBytesLimit);
   a.bytes(x.certificate, kCertificateBytesLimit);
   a.bytes(x.signature, kSignatureBytes);
 }

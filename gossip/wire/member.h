@@ -86,6 +86,7 @@ struct Member : Report {
   // Others have found that they cannot dial `control`; see members/reachability.h.
   bool is_unreachable = false;
   Role role = Role::trainer;
+  std::string group = {};  // node.group; empty: none
   // With keys: the encoded certificate of the node, and its signature of all of this; see
   // trust/notary.h. Without: empty.
   std::string certificate = {}, signature = {};

@@ -355,3 +355,9 @@ TEST_CASE("Every algorithm that takes its steps by gradients may clip them") {
   CHECK(
       verdict({{"node.role", "relay"}, {"optim.clip", "1"}, {"optim.algorithm", "admm"}}).empty());
 }
+
+TEST_CASE("A group has a name as nodes have") {
+  CHECK(verdict({{"node.group", "Zürich 2"}}).empty());
+  for (const std::string& group : {std::string("a/b"), std::string(" a"), std::string(65, 'a')})
+    CHECK(verdict({{"node.group", group}}).find("node.group") != std::string::npos);
+}

@@ -279,7 +279,8 @@ TEST_CASE("The expected mixing rate is that of the rounds of the run") {
   for (const topology::SequenceRow& row : topology::sequences()) {
     if (!row.make) continue;
     const topology::Options options{.sequence = {&row, row.least}};
-    const auto sequence = row.make(options, complete);
+    const std::vector<topology::Site> sites(6);
+    const auto sequence = row.make(options, sites, complete);
     CHECK(rate({.share = 0.5}, complete, sequence.get()) == sequence->modulus(0.5));
   }
   CHECK_FALSE(rate({.are_free = true}, complete).has_value());

@@ -35,7 +35,8 @@ struct Alterations {
   void real(double& x) {
     changes.push_back([&x] { x += 1; });
   }
-  void name(std::string& x, std::size_t) {
+  void name(std::string& x, std::size_t most) { text(x, most); }
+  void text(std::string& x, std::size_t) {
     changes.push_back([&x] { x += "x"; });
   }
   void bytes(std::string& x, std::size_t) {

@@ -97,11 +97,15 @@ class Network:
         for k in range(nodes):
             self._add(k)
 
+    def bridge(self, _):
+        """Of that node."""
+        return self.BRIDGE
+
     def _add(self, k):
         name, end = f"node-{k}", f"end-{k}"
         run("ip", "netns", "add", name)
         run("ip", "link", "add", end, "type", "veth", "peer", "name", "eth0", "netns", name)
-        run("ip", "link", "set", end, "master", self.BRIDGE, "up")
+        run("ip", "link", "set", end, "master", self.bridge(k), "up")
         run("ip", "-n", name, "addr", "add", f"{self.address(k)}/24", "dev", "eth0")
         run("ip", "-n", name, "link", "set", "eth0", "up")
         run("ip", "-n", name, "link", "set", "lo", "up")
@@ -134,19 +138,19 @@ class Network:
 
     def limit(self, bits_per_s, nodes=None):
         """Both ends of the link of each of the nodes, or of all, carry this much."""
+        for k in range(self.nodes) if nodes is None else nodes:
+            for place in (["-n", f"node-{k}"], "eth0"), ([], f"end-{k}"):
+                self._shape(*place, bits_per_s)
+
+    @staticmethod
+    def _shape(namespace, device, bits_per_s):
+        """A packet that waits and is larger than the burst of a new rate would block it for ever:
+        what waits is lost."""
         bytes_per_s = bits_per_s / 8
         burst = max(BURST_BYTES_LEAST, int(bytes_per_s * BURST_S))
         queue = max(QUEUE_BYTES_LEAST, int(bytes_per_s * QUEUE_S))
         shape = ["root", "tbf", "rate", f"{bits_per_s:.0f}bit", "burst", str(burst),
                  "limit", str(queue)]
-        for k in range(self.nodes) if nodes is None else nodes:
-            for place in (["-n", f"node-{k}"], "eth0"), ([], f"end-{k}"):
-                self._shape(*place, shape)
-
-    @staticmethod
-    def _shape(namespace, device, shape):
-        """A packet that waits and is larger than the burst of a new rate would block it for ever:
-        what waits is lost."""
         subprocess.run(["tc", *namespace, "qdisc", "del", "dev", device, "root"],
                        capture_output=True)
         run("tc", *namespace, "qdisc", "add", "dev", device, *shape)
@@ -169,11 +173,41 @@ class Network:
             run(*self.prefix(k), "nft", "-f", "-", text=rules)
             run("ip", "-n", f"node-{k}", "link", "set", "eth0", "gso_max_segs", segments)
 
-    def sent_bytes(self):
+    def sent_bytes(self, end="end-"):
         """What all nodes have sent on their links, without the headers of the packets."""
         links = json.loads(run("ip", "-s", "-j", "link", "show", "type", "veth"))
-        counts = [link["stats64"]["rx"] for link in links if link["ifname"].startswith("end-")]
+        counts = [link["stats64"]["rx"] for link in links if link["ifname"].startswith(end)]
         return sum(c["bytes"] - HEADER_BYTES * c["packets"] for c in counts)
+
+
+class Sites(Network):
+    """The nodes in turn in so many sites: each a bridge of its own, joined to the others by one thin link."""
+
+    def __init__(self, nodes, sites, bits_per_s):
+        self.sites, self.bits_per_s = sites, bits_per_s
+        super().__init__(nodes)
+
+    def bridge(self, k):
+        site, core = f"site-{k % self.sites}", f"core-{k % self.sites}"
+        if k < self.sites:
+            run("ip", "link", "add", site, "type", "bridge")
+            run("ip", "link", "add", f"up-{k}", "type", "veth", "peer", "name", core)
+            for device, bridge in (f"up-{k}", site), (core, self.BRIDGE):
+                run("ip", "link", "set", device, "master", bridge, "up")
+                self._shape([], device, self.bits_per_s)
+            run("ip", "link", "set", site, "up")
+        return site
+
+    def __exit__(self, *what):
+        for site in range(self.sites):
+            run("ip", "link", "del", f"up-{site}")
+        super().__exit__(*what)
+        for site in range(self.sites):
+            run("ip", "link", "del", f"site-{site}")
+
+    def thin_bytes(self):
+        """What has left all sites, without the headers of the packets."""
+        return self.sent_bytes("core-")
 
 
 def enter(descriptor):

@@ -267,6 +267,14 @@ TEST_CASE("Over base three gradient tracking is exact whatever is lost and any n
   expect_exact_throughout(over("base:3", kKgt), tries_full());
 }
 
+TEST_CASE("Over clusters exact diffusion is exact whatever is lost and any node comes") {
+  expect_exact_throughout(over("clusters:4", kLed), tries_full());
+}
+
+TEST_CASE("Over samples exact diffusion is exact whatever is lost and any node comes") {
+  expect_exact_throughout(over("sample:4", kLed), tries_full());
+}
+
 TEST_CASE("Parts that travel during the next steps stay exact under loss and crashes and joins") {
   for (const Way& way : {kLed, kKgt}) {
     Way late = way;

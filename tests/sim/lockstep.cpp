@@ -14,15 +14,13 @@
 namespace starling::test {
 namespace {
 
-topology::Graph graph_of(topology::Kind kind, std::size_t nodes) {
+std::vector<topology::Site> numbered_sites(std::size_t nodes) {
   std::vector<topology::Site> sites;
   for (std::size_t k = 0; k < nodes; ++k) {
     const std::string name = fmt::format("node-{}", k);
     sites.push_back({node_id(name), name});
   }
-  topology::Options options;
-  options.kind = kind;
-  return *topology::build(options, sites);
+  return sites;
 }
 
 double path_of(const optim::Done& done) {
@@ -39,7 +37,8 @@ Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, const optim::Options&
     : needs_(needs_of(training)),
       local_steps_(*training.local_steps.fixed),
       make_trainer_(make_trainer),
-      whole_(graph_of(kind, nodes)),
+      sites_(numbered_sites(nodes)),
+      whole_(*topology::build({.kind = kind}, sites_)),
       births_(nodes),
       numbers_(nodes),
       trainers_(nodes),
@@ -159,13 +158,13 @@ void Lockstep::exchange_all() {
 void Lockstep::follow(std::string_view sequence, std::uint64_t seed) {
   turns_.sequence = *topology::parse_sequence(sequence);
   turns_.seed = seed;
-  if (const auto edges = turns_.sequence.row->edges) whole_ = edges(turns_, whole_.size());
+  if (const auto edges = turns_.sequence.row->edges) whole_ = edges(turns_, sites_);
   follow_present();
 }
 
 void Lockstep::exchange_by_turns() {
   const topology::SequenceRow& row = *turns_.sequence.row;
-  auto turns = row.make(turns_, graph_)->round(round_ - 1);
+  auto turns = row.make(turns_, sites_, graph_)->round(round_ - 1);
   const std::vector<double> before = spans_;
   for (const std::size_t node : present_) {
     std::vector<int> peers;

@@ -15,6 +15,7 @@
 #include "base/payload.h"
 #include "base/prng.h"
 #include "tests/sim/reference.h"
+#include "topology/build.h"
 #include "topology/graph.h"
 #include "topology/options.h"
 #include "topology/weights.h"
@@ -36,6 +37,10 @@ class Lockstep {
   // by this seed. Its graph replaces that of the constructor if it has one of its own. Not of a
   // pairwise algorithm.
   void follow(std::string_view sequence, std::uint64_t seed = 1);
+  // Node i is of group i mod `groups`. Before follow().
+  void group(std::size_t groups) {
+    for (std::size_t k = 0; k < sites_.size(); ++k) sites_[k].group = std::to_string(k % groups);
+  }
   // From now on node i takes paces[i] times the local steps, and its jobs say so.
   void run_at(std::vector<double> paces) { paces_ = std::move(paces); }
   // From now on chance is drawn from this seed; before it is 1.
@@ -80,6 +85,7 @@ class Lockstep {
   optim::Needs needs_;
   std::size_t local_steps_;
   sim::TrainerFactory make_trainer_;
+  std::vector<topology::Site> sites_;
   topology::Graph whole_;  // with all nodes
   topology::Graph graph_;  // the absent have no edges in it
   topology::Weights weights_;

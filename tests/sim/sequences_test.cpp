@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/lengths.h"
+#include "tests/sim/cluster.h"
 #include "tests/sim/legal_ways.h"
 #include "tests/sim/lockstep.h"
 #include "topology/kinds.h"
@@ -28,12 +31,14 @@ struct Run {
   Kind kind = Kind::complete;
   std::size_t nodes = 16;
   double rate = .3;
+  std::size_t groups = 0;
 };
 
 Lockstep lockstep_of(const Run& run) {
   optim::Options training = reference_training(run.rate);
   training.algorithm = algorithm_named(run.algorithm);
   Lockstep lockstep(run.kind, training, {.n = run.nodes});
+  if (run.groups > 0) lockstep.group(run.groups);
   lockstep.follow(run.sequence);
   return lockstep;
 }
@@ -92,6 +97,73 @@ TEST_CASE("Sampling takes the node-steps of an independent implementation to the
         {.algorithm = "ed", .sequence = fmt::format("sample:{}", drawn), .nodes = 100}, 10000);
     REQUIRE(rounds.has_value());
     CHECK(static_cast<double>(*rounds) * drawn == doctest::Approx(steps).epsilon(.1));
+  }
+}
+
+// Three groups of four.
+TEST_CASE("Over clusters exact algorithms take the rounds of an independent implementation") {
+  struct Known {
+    std::string algorithm;
+    int every;
+    double rate, rounds;
+  };
+  for (const Known& known : all_or_first<Known>(2, {{"ed", 10, .3, 415},
+                                                    {"ed", 10, .1, 742},
+                                                    {"ed", 30, .3, 544},
+                                                    {"ed", 30, .1, 1118},
+                                                    {"gt", 10, .1, 1320}})) {
+    CAPTURE(known.algorithm);
+    CAPTURE(known.every);
+    CAPTURE(known.rate);
+    const auto rounds = rounds_to_optimum({.algorithm = known.algorithm,
+                                           .sequence = fmt::format("clusters:{}", known.every),
+                                           .nodes = 12,
+                                           .rate = known.rate,
+                                           .groups = 3},
+                                          6000);
+    REQUIRE(rounds.has_value());
+    CHECK(static_cast<double>(*rounds) == doctest::Approx(known.rounds).epsilon(.1));
+  }
+}
+
+TEST_CASE("A site that was cut off and a delegate that died leave all in the optimum") {
+  std::ifstream file(std::string(STARLING_ROOT) + "/configs/scenarios/sites.txt");
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  auto scenario = sim::parse_scenario(text);
+  REQUIRE(scenario);
+  optim::Options training = reference_training(.1);
+  training.algorithm = algorithm_named("ed");
+  sim::Options options = reference_world(scenario->nodes, Kind::automatic, training);
+  options.base.topology.sequence = *topology::parse_sequence("clusters:10");
+  options.compute = std::chrono::milliseconds(full_or(40, 100));
+  const ReferenceShape shape{.n = scenario->nodes};
+  gossip::Summary summary;
+  const sim::Verdict verdict =
+      sim::try_scenario(options, reference_trainers(training, shape), *scenario, nullptr, &summary);
+  for (const sim::Violation& violation : verdict.violations)
+    FAIL_CHECK(sim::to_text(violation, scenario->seed));
+  CHECK(verdict.counts.cut_both_ways > 0);
+  CHECK(verdict.counts.crashed == 1);
+  for (const gossip::NodeSummary& node : summary.nodes) CHECK(*node.distance_to_optimum <= 1e-9);
+}
+
+TEST_CASE("Clusters without any group are warned of") {
+  for (const std::size_t groups : {0U, 2U}) {
+    const optim::Options training = reference_training(.1);
+    sim::Options options = reference_world(4, Kind::automatic, training);
+    options.base.topology.sequence = *topology::parse_sequence("clusters:4");
+    options.groups = groups;
+    Cluster cluster(options, training);
+    cluster.start_all();
+    cluster.world.run_until(Time(std::chrono::seconds(1)));
+    const std::vector<std::string> warnings = cluster.world.status(0).warnings;
+    if (groups > 0) CHECK(warnings.empty());
+    if (groups > 0) continue;
+    REQUIRE(warnings.size() == 1);
+    CHECK(
+        warnings.front() ==
+        "no member has a node.group, so that each is a group of its own and averages in one round "
+        "of 4 only (topology.sequence = clusters:4)");
   }
 }
 

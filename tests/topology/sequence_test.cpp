@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "tests/topology/sites.h"
 #include "topology/matching.h"
@@ -74,6 +76,13 @@ void expect_consistent(const Example& of, std::uint64_t rounds) {
       CHECK(sum < 1);
     }
   }
+}
+
+// The number of the group of a site by name; a site without one is its own.
+std::size_t group_of(const std::vector<Site>& sites, int vertex) {
+  const std::string& name = sites[static_cast<std::size_t>(vertex)].group;
+  if (name.empty()) return static_cast<std::size_t>(vertex) + 2;
+  return name == "a" ? 0 : 1;
 }
 
 // 2 floor(log2 n) + 1 rounds, or log2 n.
@@ -168,6 +177,36 @@ TEST_CASE("A sample draws so many nodes a round and all equally often") {
     CHECK(std::abs(count - kRounds / 3) < 3 * std::sqrt(kRounds * 2 / 9.));
   CHECK(drawn.sequence->modulus(1) == doctest::Approx(std::sqrt(1 - 2 * 12 / (12 * 11.))));
   CHECK(traffic(*drawn.sequence, 12).mean_turns == doctest::Approx(1 / 3.));
+}
+
+// Groups of 4, 3, 1 and another 1: no name is a group of its own.
+TEST_CASE("Clusters average inside groups and by one pair of each two groups in every K-th round") {
+  std::vector<Site> sites = sites_of(9);
+  for (const int k : {0, 2, 5, 8}) sites[static_cast<std::size_t>(k)].group = "a";
+  for (const int k : {1, 3, 4}) sites[static_cast<std::size_t>(k)].group = "b";
+  const Options options{.sequence = {row_named("clusters"), 5}};
+  const Graph graph = *build(options, sites);
+  const Example clusters{sequence_of(options, sites, graph), graph};
+  CHECK(clusters.sequence->period() == 20);  // each of the four of group a has its turn
+  expect_consistent(clusters, 20);
+  std::map<std::pair<int, int>, int> met;
+  for (std::uint64_t t = 0; t < 20; ++t) {
+    std::map<std::pair<std::size_t, std::size_t>, int> pairs;
+    for (int i = 0; i < 9; ++i)
+      for (const Turn& turn : clusters.sequence->turns(i, t)) {
+        const std::size_t group[] = {group_of(sites, i), group_of(sites, turn.vertex)};
+        CHECK((group[0] == group[1]) == (t % 5 != 4));
+        ++pairs[{group[0], group[1]}];
+        if (t % 5 == 4) ++met[{i, turn.vertex}];
+      }
+    for (const auto& [groups, count] : pairs)
+      CHECK(count == (t % 5 == 4 ? 1 : groups.first == 0 ? 12 : 6));
+    CHECK(pairs.size() == (t % 5 == 4 ? 12 : 2));
+  }
+  // Each of group a has met each other group once.
+  for (const int a : {0, 2, 5, 8})
+    for (const int single : {6, 7}) CHECK(met[{a, single}] == 1);
+  CHECK(clusters.sequence->modulus(1) < 1);
 }
 
 TEST_CASE("Every sequence has rounds for any number of nodes and none is for a hidden pair") {

@@ -267,6 +267,8 @@ constexpr auto kPlanOptions = join(
       "which of the edges a round uses, such as matching and base:2; see starling config"},
      {"hidden", "N|NAMES",
       "nodes that nobody can dial, as behind a NAT: the last N, or node-3,node-5"},
+     {"groups", "N",
+      "for topology.sequence=clusters: values of node.group, which nodes have in turn"},
      {"exchange.codec", "CODEC", "numbers on the wire, such as f32, bf16, i4 and top:5%"},
      {"exchange.schedule", "NAME",
       "when neighbours exchange, such as rounds and async; see starling config"},

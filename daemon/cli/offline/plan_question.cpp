@@ -143,6 +143,11 @@ Result<Question> read_question(const CommandLine& line) {
     question.sites.push_back({node_id(name), name});
   }
   if (const auto text = line.value("hidden")) TRY_DO(hide(*text, question.sites));
+  if (const auto text = line.value("groups")) {
+    TRY(const std::int64_t groups, whole_number("--groups", *text, n));
+    for (std::int64_t k = 0; k < n; ++k)
+      question.sites[static_cast<std::size_t>(k)].group = fmt::format("site-{}", k % groups);
+  }
   if (const auto text = line.value("model-bytes")) {
     TRY(question.model_bytes, *text == "auto"
                                   ? configured_bytes(line)
