@@ -265,8 +265,19 @@ class Clusters final : public Sequence {
   }
   std::size_t period() const override { return every_ * outer_.size(); }
   double modulus(double share) const override { return periodic_modulus(*this, share); }
+  // Of all rounds.
+  Graph edges() const {
+    Edges edges;
+    add(inner_, edges);
+    for (const Round& round : outer_) add(round, edges);
+    return undirected(static_cast<int>(inner_.size()), edges);
+  }
 
  private:
+  static void add(const Round& round, Edges& edges) {
+    for (std::size_t i = 0; i < round.size(); ++i)
+      for (const Turn& turn : round[i]) edges.emplace_back(static_cast<int>(i), turn.vertex);
+  }
   const Round& at(std::uint64_t round) const {
     return round % every_ + 1 < every_ ? inner_ : outer_[round / every_ % outer_.size()];
   }
@@ -302,13 +313,7 @@ class Clusters final : public Sequence {
 };
 
 Graph cluster_edges(const Options& options, std::span<const Site> sites) {
-  const Clusters clusters(options.sequence, sites);
-  Edges edges;
-  for (std::size_t t = 0; t < clusters.period(); ++t)
-    for (std::size_t i = 0; i < sites.size(); ++i)
-      for (const Turn& turn : clusters.turns(static_cast<int>(i), t))
-        edges.emplace_back(static_cast<int>(i), turn.vertex);
-  return undirected(static_cast<int>(sites.size()), edges);
+  return Clusters(options.sequence, sites).edges();
 }
 
 std::shared_ptr<const Sequence> make_clusters(const Options& options, std::span<const Site> sites,

@@ -48,9 +48,9 @@ class RoundCounter {
   // otherwise 1. How far apart rounds may be is counted in it.
   void set_rounds_a_turn(std::uint64_t rounds) { a_turn_ = rounds; }
   std::uint64_t rounds_a_turn() const { return a_turn_; }
-  // This node begins with a model of that member, and believes its round until it has ended one of
-  // its own: a newcomer cannot tell how far the others have gone on since, and those who joined
-  // with it cannot either.
+  // This node begins with a model of that member, and believes that member's round until its own
+  // first round has ended: neither a newcomer nor those who joined with it can tell how far the
+  // others have gone on since.
   void begin_with_model_of(NodeId donor) { donor_ = donor; }
   bool has_model_of(NodeId peer) const { return donor_ == peer; }
   // The round of the neighbours that this node follows, whether it is ahead or not.

@@ -53,7 +53,8 @@ struct Turns {
   }
 };
 
-// The same where null means that every round uses all edges, and that all nodes step.
+// Turns::in(), Turns::rest_in() and Sequence::rounds_a_turn(). Null: every round uses all edges,
+// and every node steps in it.
 inline RoundTurns turns_in(const Turns* turns, std::uint64_t round) {
   return turns ? turns->in(round) : std::nullopt;
 }

@@ -77,7 +77,9 @@ TEST_CASE("All bytes are those of the vectors of 31 KB and two hundredths more a
     CAPTURE(way.name);
     // Where rounds do not wait for all vectors, a node tells its neighbours of each round without.
     const bool tells_rounds = way.schedule->is_loose || way.quorum < 1;
-    CHECK(bytes_a_byte(way) <= (tells_rounds ? 1.04 : 1.02));
+    // Where nodes rest, fewer vectors a second go beside the same messages of the members.
+    const bool rests = way.sequence.moves() && way.sequence.row->rests;
+    CHECK(bytes_a_byte(way) <= (tells_rounds ? 1.04 : rests ? 1.03 : 1.02));
   }
   CHECK(bytes_a_byte({.name = "dpsgd", .algorithm = optim::algorithm_named("dpsgd")}) <= 1.01);
 }

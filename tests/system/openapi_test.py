@@ -282,7 +282,7 @@ def has_keys(document, folder, nodes):
     for name in ("keyed", "hidden", "hidden-2"):
         keygen("node", "--name", name, "--group", "lab", "--out", name)
         seed = [f"--join={keyed[0].addresses['control']}", "--listen.advertise=none"] if keyed else []
-        role = ["--node.role=relay"] if name == "keyed" else []
+        role = ["--node.role=relay"] if name == "keyed" else ["--node.group=ward"]
         keyed.append(Small(name, f"--node.data-dir={folder}/{name}", "--cluster.id=keyed", *seed, *role))
         nodes.append(keyed[-1])
     eventually(lambda: all("replaced" in json.loads(node.ask("get", "/v1/topology")[2]) for node in keyed),
