@@ -264,6 +264,27 @@ void check_overlap(const gossip::Options& node, const optim::Options& training, 
         "auto follow; use false, or a number and i4");
 }
 
+// Refuses a rule that shortens differences where few neighbours of a round can be compared. Returns
+// whether it did. REQUIRES a sequence of graphs.
+bool refuse_over_turns(const gossip::Options& node, const optim::Options& training,
+                       const auto& refuse) {
+  const std::string sequence = to_string(node.topology.sequence);
+  if (node.topology.sequence.row->is_by_group)
+    refuse(sequence, "leaves a small group alone with a liar in it in most rounds",
+           "mean, or another topology.sequence");
+  else if (training.outer != optim::OuterKind::none)
+    refuse("optim.outer",
+           "goes on in the direction in which one neighbour pulled, farther than the others "
+           "of later rounds pull back",
+           "mean, or topology.sequence still");
+  else if (topology::is_directed(node.topology.kind))
+    refuse(sequence, "shortens one way alone where edges lead one way, so that models stay apart",
+           "mean, or topology.kind hypercube");
+  else
+    return false;
+  return true;
+}
+
 // Whether neighbours' vectors can be compared, and their differences shortened, as the rule does.
 void check_aggregation(const gossip::Options& node, const optim::Options& training,
                        Reader& reader) {
@@ -282,15 +303,7 @@ void check_aggregation(const gossip::Options& node, const optim::Options& traini
     return refuse("exchange.parts", "compares one part of a vector with another",
                   "mean, or exchange.parts = 1");
   const bool moves = node.topology.sequence.moves();
-  if (training.outer != optim::OuterKind::none && moves)
-    return refuse("optim.outer",
-                  "goes on in the direction in which one neighbour pulled, farther than the others "
-                  "of later rounds pull back",
-                  "mean, or topology.sequence still");
-  if (moves && topology::is_directed(node.topology.kind))
-    return refuse(to_string(node.topology.sequence),
-                  "shortens one way alone where edges lead one way, so that models stay apart",
-                  "mean, or topology.kind hypercube");
+  if (moves && refuse_over_turns(node, training, refuse)) return;
   if (!rule.is_trimmed) return;
   if (algorithm.is_exact)
     return refuse(algorithm.name,

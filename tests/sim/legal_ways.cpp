@@ -157,7 +157,8 @@ bool allows(const LegalWay& way, const optim::MixRule& rule) {
   if (rule.is_plain) return true;
   if (!way.algorithm->distance_refusal.empty() || way.schedule->is_in_slices) return false;
   if (way.sequence.moves() &&
-      (topology::is_directed(way.kind) || way.outer != optim::OuterKind::none))
+      (topology::is_directed(way.kind) || way.outer != optim::OuterKind::none ||
+       way.sequence.row->is_by_group))
     return false;
   return !rule.is_trimmed ||
          (!way.algorithm->is_exact && !way.schedule->is_pairwise && !way.sequence.moves());
