@@ -73,6 +73,8 @@ def main():
             for name in names:
                 turns[name].append(turn(options, network, name))
     rows = {name: {key: statistics.median(one[key] for one in runs) for key in runs[0]} for name, runs in turns.items()}
+    for name, row in rows.items():
+        row["reached"] = all(one["reached"] for one in turns[name])
     if options.json:
         print(json.dumps(rows, indent=2))
         return 0

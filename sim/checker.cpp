@@ -19,8 +19,8 @@ constexpr Duration kDonorPatience = 3s;      // a joiner waits at least this lon
 constexpr std::size_t kJobsLimit = 4;        // that a node has under way
 constexpr std::size_t kSendsPerMember = 64;  // of one node at one instant
 constexpr std::uint64_t kRoundsInStep = 8;   // as of gossip/edges/schedules/rounds.cpp
-// Times the mean number of rounds between two turns of a node. The numbers between are geometric:
-// one of e^32 is larger.
+// Times the mean number of rounds between two turns of a node. That number is geometric: one in
+// e^32 exceeds so many times its mean.
 constexpr std::uint64_t kTurnsAtMost = 32;
 // How long a round may wait beyond the patience of its edges: a node that is ahead of all its
 // neighbours waits for a minute (scheduler.cpp).

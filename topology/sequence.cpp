@@ -14,6 +14,11 @@ namespace {
 // The turns of every vertex, of one round.
 using Round = std::vector<std::vector<Turn>>;
 
+void add_edges(const Round& round, Edges& edges) {
+  for (std::size_t i = 0; i < round.size(); ++i)
+    for (const Turn& turn : round[i]) edges.emplace_back(static_cast<int>(i), turn.vertex);
+}
+
 // ---- matching, sample: topology/matching.h, each pair with weight 1/2
 
 class Matchings final : public Sequence {
@@ -212,10 +217,7 @@ class BaseRounds {
 Graph base_edges(const Options& options, std::span<const Site> sites) {
   const auto n = static_cast<int>(sites.size());
   Edges edges;
-  for (const Round& round : BaseRounds(n, options.sequence.size).take())
-    for (int i = 0; i < n; ++i)
-      for (const Turn& turn : round[static_cast<std::size_t>(i)])
-        edges.emplace_back(i, turn.vertex);
+  for (const Round& round : BaseRounds(n, options.sequence.size).take()) add_edges(round, edges);
   return undirected(n, edges);
 }
 
@@ -268,16 +270,12 @@ class Clusters final : public Sequence {
   // Of all rounds.
   Graph edges() const {
     Edges edges;
-    add(inner_, edges);
-    for (const Round& round : outer_) add(round, edges);
+    add_edges(inner_, edges);
+    for (const Round& round : outer_) add_edges(round, edges);
     return undirected(static_cast<int>(inner_.size()), edges);
   }
 
  private:
-  static void add(const Round& round, Edges& edges) {
-    for (std::size_t i = 0; i < round.size(); ++i)
-      for (const Turn& turn : round[i]) edges.emplace_back(static_cast<int>(i), turn.vertex);
-  }
   const Round& at(std::uint64_t round) const {
     return round % every_ + 1 < every_ ? inner_ : outer_[round / every_ % outer_.size()];
   }

@@ -48,9 +48,9 @@ class Rounds : public WaitingScheduler {
 
 constexpr double kAllTurns = 1;
 
-// The same in turns, where nodes rest between them. Who waits for a partner is as far behind as
-// that partner's partners are, and theirs. Smaller: nodes jump over turns in which others wait for
-// them.
+// The same for nodes that rest between turns, counted in turns. A node's partner may wait for a
+// partner of its own, and that one for another, so that nodes are many turns apart. Smaller: a node
+// jumps over turns in which a partner waits for it.
 constexpr std::uint64_t kTurnsInStep = 32;
 
 // A node without a turn only steps.
