@@ -7,6 +7,7 @@
 
 #include "base/bindings.h"
 #include "base/check.h"
+#include "base/ids.h"
 #include "base/limits.h"
 #include "topology/build.h"
 
@@ -76,17 +77,21 @@ const Bindings<Options>& bindings() {
             })
         .bind("exchange.schedule", &Options::schedule, OneRow<ScheduleRow>{schedules()}, agreed,
               help_of("when neighbours exchange", schedules()))
+        .live()
         .bind("exchange.quorum", &Options::quorum, Real{1e-9, 1}, agreed,
               "part of its neighbours, above 0, up to 1, that a node of schedule rounds waits for; "
               "smaller waits less for the slow, whose vectors are averaged late")
+        .live()
         .bind("exchange.staleness", &Options::staleness, Whole{0, 1'000'000}, agreed,
               "rounds that a node of schedule ssp may be ahead of its slowest neighbour; larger "
               "waits less and averages older vectors")
+        .live()
         .bind("exchange.missing", &Options::missing, OneOf{kMissing}, agreed,
               "for a vector that did not come in time: late (both ends mix each pair exactly once, "
               "when it is whole: the mean of all stays), reuse (the last one heard stands in: a "
               "lower floor under heavy loss, and the mean moves) or self (its weight stays with "
               "the node); directed graphs take reuse for late")
+        .live()
         .bind(
             "exchange.alone", &Options::alone, OneOf{kAlone}, own,
             "what a node does that hears no neighbour for longer than its patience, or that finds "
@@ -188,11 +193,27 @@ void describe(Schema& schema) {
 
 void take_live(Options& options, const Options& from) {
   options.topology = from.topology;
+  options.algorithm = from.algorithm;
+  options.codec = from.codec;
+  options.needs = from.needs;
+  options.encodings = from.encodings;
+  options.training_form = from.training_form;
+  options.schedule = from.schedule;
+  options.quorum = from.quorum;
+  options.staleness = from.staleness;
+  options.missing = from.missing;
   options.goal = from.goal;
   options.local_steps = from.local_steps;
   options.evaluation = from.evaluation;
   options.checkpoint.rounds = from.checkpoint.rounds;
   options.checkpoint.every = from.checkpoint.every;
+}
+
+std::uint64_t form_of(const Options& options) {
+  return stable_hash(fmt::format("{} {} {} {} {} {} {}", options.training_form,
+                                 options.schedule->name, options.quorum, options.staleness,
+                                 name(options.missing), to_string(options.topology.sequence),
+                                 counts_pairs(options)));
 }
 
 std::vector<Term> exchange_terms(const Options& options) {

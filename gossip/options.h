@@ -104,8 +104,9 @@ struct Options {
   Duration expect_patience = std::chrono::seconds(10);
   // training
   topology::Options topology;
-  std::string algorithm;  // its name, for people
-  optim::Needs needs;     // of the algorithm
+  std::string algorithm, codec;     // their names, for people
+  optim::Needs needs;               // of the algorithm
+  std::uint64_t training_form = 0;  // optim::form_of()
   const ScheduleRow* schedule = schedule_named("rounds");
   double quorum = 1;            // part of the neighbours that a round waits for, above 0
   std::uint64_t staleness = 3;  // rounds that ssp may be ahead
@@ -126,6 +127,10 @@ struct Options {
 
 // Of `from` what a running node can change.
 void take_live(Options& options, const Options& from);
+// A hash of the values on which it depends what edges carry, and when. Edges are open between nodes
+// with the same. A running node takes others only between the last use of its edges and their
+// opening anew; see gossip/node/renewal.h.
+std::uint64_t form_of(const Options& options);
 
 // Whether the node has no data.
 inline bool is_relay(const Options& options) {

@@ -173,9 +173,10 @@ inline constexpr std::string_view kCannotTrain = "cannot train with these nodes:
 
 struct Status {
   State state = State::starting;
-  bool is_alone = false;              // it hears no neighbour, and rests until it does
-  std::vector<std::string> reasons;   // why the node is not training normally
-  std::vector<std::string> warnings;  // those reasons that a user can act on
+  bool is_alone = false;                   // it hears no neighbour, and rests until it does
+  std::vector<std::string> reasons;        // why the node is not training normally
+  std::vector<std::string> warnings;       // those reasons that a user can act on
+  std::string algorithm, schedule, codec;  // their names; they may change (settings)
   RunStatus run;
   CheckpointStatus checkpoint;
   SettingsStatus settings;

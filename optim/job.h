@@ -2,7 +2,8 @@
 // node as payload handles, never as numbers.
 //
 // One job is, in this order and each part only if asked for:
-//   options   values of settings from this job on
+//   options   values of settings from this job on; if vectors mean something else by them
+//             (form_of()), the algorithm begins anew from the model
 //   adopt     go on from this snapshot of another node, not from the own state; with `resume`, of
 //             which what only the learner reads is taken
 //   resume    go on from the state that this node saved in an earlier life

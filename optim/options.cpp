@@ -80,6 +80,7 @@ const Bindings<Options>& bindings() {
     all.bind("optim.algorithm", &Options::algorithm, OneRow<AlgorithmRow>{algorithms(), true},
              agreed, help_of("how nodes agree: auto (says which and why)", algorithms()))
         .initially("auto")
+        .live()
         .bind("optim.learning-rate", &Options::learning_rate, Real{0, 1e6}, agreed,
               "step size, as for one node alone; too large diverges, too small is slow, and the "
               "bias on unequal data grows with it")
@@ -124,21 +125,27 @@ const Bindings<Options>& bindings() {
             "step by what a round did to the model: none, nesterov (DiLoCo where all are "
             "neighbours), slowmo; fewer rounds where data are alike, and the same bias where they "
             "differ by node")
+        .live()
         .bind(
             "optim.outer-learning-rate", &Options::outer_learning_rate, Real{0, 1000}, agreed,
             "alpha of the outer step; empty: .7, with slowmo 1; larger overshoots, smaller is slow")
+        .live()
         .bind("optim.outer-momentum", &Options::outer_momentum, Real{0, 0.999999}, agreed,
               "beta of the outer step; empty: nesterov .9, slowmo .7, noloco .5; larger remembers "
               "more rounds, and swings")
+        .live()
         .bind("optim.outer-pull", &Options::outer_pull, Real{0, 2}, agreed,
               "gamma of noloco: how far models that are averaged come together in a round; smaller "
               "lets them fly apart, larger swings")
+        .live()
         .bind("optim.admm-penalty", &Options::penalty, Real{1e-12, 1e12}, agreed,
               "rho of admm: how much the neighbours pull; about a tenth of the largest curvature "
               "on dense graphs, the curvature itself on sparse ones")
+        .live()
         .bind("optim.admm-relaxation", &Options::relaxation, Real{1e-6, 1}, agreed,
               "alpha of admm, above 0, up to 1: how far each message is followed; .9 where rounds "
               "are in step, .5 where messages come late")
+        .live()
         .bind("optim.batch-size", &Options::batch_size, Whole{0, 1'000'000'000}, own,
               "samples a local step, drawn without repetition until all were seen; 0 takes all")
         .live()
@@ -156,19 +163,23 @@ const Bindings<Options>& bindings() {
         .add({"exchange.codec", "native", codec_help(), false, agreed}, read_codec,
              [](const Options& options) { return to_string(options.codec); })
         .among(codec_choices())
+        .live()
         .bind("exchange.parts", at(at(&Options::codec, &WireForm::coding), &Coding::parts),
               Whole{1, kPartsLimit}, agreed,
               "the parts of a vector that take turns, one a round: peaks and rounds are so many "
               "times smaller, and the models come together as with so many local steps")
+        .live()
         .bind("exchange.aggregation", at(&Options::aggregation, &Aggregation::rule),
               OneRow<MixRule>{mix_rules()}, agreed,
               help_of("how vectors of neighbours are averaged", mix_rules()))
+        .live()
         .bind("exchange.liars", at(&Options::aggregation, &Aggregation::liars),
               Whole{1, kLiarsLimit}, agreed,
               "how many neighbours of a node may lie, with aggregation clip and trim; larger "
               "contains more of them and slows the agreement of all. Below half of the neighbours, "
               "or nothing is left; starling plan says how many a graph tolerates. With any "
               "aggregation: how many members may tell the same false round")
+        .live()
         .bind("exchange.masks",
               at(at(&Options::aggregation, &Aggregation::slicing), &Slicing::is_masked), kFlag,
               agreed,
@@ -178,6 +189,7 @@ const Bindings<Options>& bindings() {
         .bind("exchange.overlap", &Options::overlap, kFlag, agreed,
               "with exchange.parts: a part travels while the trainer takes its next steps, and is "
               "averaged after them; hides the exchange, and asks for few rounds more")
+        .live()
         .bind("eval.samples", &Options::evaluation_samples, Whole{0, 1'000'000'000}, own,
               "held-out samples of an evaluation while the node trains, spread evenly over all; 0 "
               "takes all. The end, a pause, and a goal that the samples reach are judged on all");
@@ -208,6 +220,30 @@ void take_live(Options& options, const Options& from) {
   options.schedule = from.schedule;
   options.local_steps = from.local_steps;
   options.batch_size = from.batch_size;
+  options.algorithm = from.algorithm;
+  options.outer = from.outer;
+  options.outer_learning_rate = from.outer_learning_rate;
+  options.outer_momentum = from.outer_momentum;
+  options.outer_pull = from.outer_pull;
+  options.penalty = from.penalty;
+  options.relaxation = from.relaxation;
+  options.codec = from.codec;
+  auto masks = std::move(options.aggregation.slicing.masks);
+  options.aggregation = from.aggregation;
+  options.aggregation.slicing.masks = std::move(masks);
+  options.overlap = from.overlap;
+}
+
+std::uint64_t form_of(const Options& options) {
+  const Aggregation& aggregation = options.aggregation;
+  const auto text = [](const std::optional<double>& value) {
+    return value ? fmt::format("{}", *value) : std::string();
+  };
+  return stable_hash(fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {}", full_name(options), text(options.outer_learning_rate),
+      text(options.outer_momentum), options.outer_pull, options.penalty, options.relaxation,
+      to_string(options.codec), options.codec.coding.parts, aggregation.rule->name,
+      aggregation.liars, aggregation.slicing.is_on, options.overlap));
 }
 
 Needs needs_of(const Options& options) {

@@ -70,6 +70,11 @@ Options read_options(Reader& reader, const Format& precision);
 
 // Of `from` what a running trainer can change.
 void take_live(Options& options, const Options& from);
+// A hash of the values on which it depends what vectors mean: of the algorithm, its outer step and
+// its constants, and of how vectors are encoded and averaged. Nodes exchange vectors only if theirs
+// are equal, and a trainer that takes others begins its algorithm anew. REQUIRES that an algorithm
+// is chosen.
+std::uint64_t form_of(const Options& options);
 
 // The requirements of the algorithm with the codec. REQUIRES that an algorithm is chosen.
 Needs needs_of(const Options& options);

@@ -79,6 +79,23 @@ Checker::Seen& Checker::seen_of(std::size_t node) {
   return seen;
 }
 
+void Checker::see_settings(std::size_t node) {
+  if (!std::exchange(seen_of(node).has_new_settings, false)) return;
+  const gossip::Status status = world_->status(node);
+  seen_of(node).schedule = gossip::schedule_named(status.schedule);
+  seen_of(node).topology = status.topology.options;
+}
+
+const gossip::ScheduleRow& Checker::schedule_of(std::size_t node) {
+  const gossip::ScheduleRow* changed = seen_of(node).schedule;
+  return changed ? *changed : *world_->options().base.schedule;
+}
+
+const topology::SequenceChoice& Checker::sequence_of(std::size_t node) {
+  const auto& changed = seen_of(node).topology;
+  return changed ? changed->sequence : world_->options().base.topology.sequence;
+}
+
 void Checker::see(std::size_t node, const gossip::Output& output) {
   ends_.see(node, output);
   settings_.see(node, output);
@@ -101,6 +118,7 @@ void Checker::see(std::size_t node, const gossip::Output& output) {
     if (event->kind == Kind::started && !knows_donor(node)) seen_of(node).asked.reset();
     if (event->kind == Kind::edge_opened || event->kind == Kind::edge_closed)
       ++seen_of(node).changes;
+    if (event->kind == Kind::settings) seen_of(node).has_new_settings = true;
   } else if (const auto* progress = std::get_if<gossip::Progress>(&output)) {
     see(node, *progress);
     ledger_.see(node, *progress);
@@ -120,8 +138,8 @@ void Checker::see(std::size_t node, const gossip::Progress& progress) {
 
 // Where nodes rest between their turns, so many turns and kTurnsAtMost more: nodes are in the round
 // of their next turn at once.
-std::uint64_t Checker::rounds_in_step() const {
-  const topology::SequenceChoice& sequence = world_->options().base.topology.sequence;
+std::uint64_t Checker::rounds_in_step(std::size_t node) {
+  const topology::SequenceChoice& sequence = sequence_of(node);
   if (!sequence.moves() || !sequence.row->rests) return kRoundsInStep;
   const auto drawn = static_cast<std::uint64_t>(sequence.size);
   return (kRoundsInStep + kTurnsAtMost) * ((world_->options().nodes + drawn - 1) / drawn);
@@ -131,8 +149,8 @@ std::uint64_t Checker::rounds_in_step() const {
 void Checker::see_pace(std::size_t node, std::uint64_t round) {
   const sim::FaultCounts counts = world_->fault_counts();
   const std::uint64_t lives = world_->options().nodes + counts.restarted;
-  const bool is_in_step = world_->options().base.schedule->goes_in_step();
-  if (is_in_step && counts.forged == 0 && round > stepped_.size() + lives + rounds_in_step())
+  const bool is_in_step = schedule_of(node).goes_in_step();
+  if (is_in_step && counts.forged == 0 && round > stepped_.size() + lives + rounds_in_step(node))
     violated("rounds mean steps", node,
              fmt::format("round {}, and somebody took a step in {}", round, stepped_.size()));
   const double step = seconds(world_->options().compute) * least_slowness_;
@@ -140,7 +158,7 @@ void Checker::see_pace(std::size_t node, std::uint64_t round) {
   const double elapsed = seconds(world_->now() - Time{});
   const double forged = static_cast<double>(counts.forged);
   const double turns = (1 + forged) * (kRoundsAhead + kRoundShare * elapsed / step);
-  const double most = turns * static_cast<double>(rounds_in_step() / kRoundsInStep);
+  const double most = turns * static_cast<double>(rounds_in_step(node) / kRoundsInStep);
   if (static_cast<double>(round) > most)
     violated(
         "rounds stay believable", node,
@@ -192,6 +210,7 @@ bool Checker::knows_donor(std::size_t node) const {
 void Checker::see(std::size_t node, const optim::Job& job) {
   if (job.adopt) seen_of(node).asked.reset();
   if (job.shard) seen_of(node).shard = job.shard;
+  if (job.local) see_settings(node);
   seen_of(node).last_job = world_->now();
   see_step(node, job);
   see_weights(node, job);
@@ -202,9 +221,9 @@ void Checker::see(std::size_t node, const optim::Job& job) {
 }
 
 void Checker::see_weights(std::size_t node, const optim::Job& job) {
-  const gossip::ScheduleRow& schedule = *world_->options().base.schedule;
+  const gossip::ScheduleRow& schedule = schedule_of(node);
   const bool is_pairwise = schedule.is_pairwise || schedule.is_in_slices;
-  const bool moves = world_->options().base.topology.sequence.moves();
+  const bool moves = sequence_of(node).moves();
   std::map<std::uint64_t, double> last;  // by edge
   std::uint64_t last_round = 0;          // of those, where the graph changes from round to round
   for (const optim::MixTerm& term : job.mix) {
@@ -231,12 +250,12 @@ void Checker::see_step(std::size_t node, const optim::Job& job) {
   const gossip::Options& options = world_->options().base;
   least_slowness_ = std::min(least_slowness_, world_->machine(node).slowness);
   if (job.local) stepped_.insert(job.round);
-  const gossip::ScheduleRow& schedule = *options.schedule;
+  const gossip::ScheduleRow& schedule = schedule_of(node);
   const bool may = options.alone == gossip::Alone::train || schedule.is_pairwise;
   if (may || !job.mix.empty() || !has_company(node)) seen.alone = seen.changes = 0;
   if (may || !job.local || !job.mix.empty()) return;
   double most = static_cast<double>(2 * kRoundsInStep + options.staleness + seen.changes);
-  if (options.topology.sequence.moves()) most *= static_cast<double>(world_->options().nodes);
+  if (sequence_of(node).moves()) most *= static_cast<double>(world_->options().nodes);
   const double arrives = 1 - std::min(world_->network().options().loss, kLossCounted);
   if (static_cast<double>(++seen.alone) <= most / (arrives * arrives)) return;
   if (world_->network().is_held(world_->now(), node))
@@ -335,7 +354,7 @@ void Checker::expect_step() {
       if (edge.state != gossip::EdgeState::active && edge.state != gossip::EdgeState::late)
         continue;
       const std::uint64_t own = rounds[name_of(node)], other = rounds[edge.name];
-      if (own > other + rounds_in_step())
+      if (own > other + rounds_in_step(node))
         violated("neighbours stay in step", node,
                  fmt::format("is in round {} and {} in {}", own, edge.name, other));
     }

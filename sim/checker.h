@@ -96,12 +96,19 @@ class Checker {
     // Of the last offer: its round at least, and where its vector lies, if it was sent.
     std::uint64_t offer_round = 0;
     const std::byte* offered = nullptr;
-    std::map<NodeId, std::uint64_t> told;            // the last round of a vector to each peer
+    std::map<NodeId, std::uint64_t> told;  // the last round of a vector to each peer
+    // Since settings changed, as of the first steps after; null: those of all.
+    bool has_new_settings = false;
+    const gossip::ScheduleRow* schedule = nullptr;
+    std::shared_ptr<const topology::Options> topology = {};
     std::shared_ptr<const optim::Shard> shard = {};  // of the data, its newest
   };
   static constexpr std::size_t kViolationsLimit = 100;
 
   Seen& seen_of(std::size_t node);
+  void see_settings(std::size_t node);
+  const gossip::ScheduleRow& schedule_of(std::size_t node);
+  const topology::SequenceChoice& sequence_of(std::size_t node);
   void see(std::size_t node, const gossip::Output& output);
   void see(std::size_t node, const gossip::Progress& progress);
   void see(std::size_t node, const gossip::Message& message);
@@ -112,7 +119,7 @@ class Checker {
   void expect_estimate(std::size_t node, double distance);
   void see_status(std::size_t node);
   void see_damage(std::size_t node, const gossip::Status& status);
-  std::uint64_t rounds_in_step() const;
+  std::uint64_t rounds_in_step(std::size_t node);
   void see_pace(std::size_t node, std::uint64_t round);
   void see_step(std::size_t node, const optim::Job& job);
   bool has_company(std::size_t node) const;

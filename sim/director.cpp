@@ -16,6 +16,10 @@ const std::vector<Term> kChanges[] = {
     {{"topology.kind", "complete"}},
     {{"topology.kind", "random"}, {"topology.degree", "4"}},
     {{"topology.seed", "7"}, {"optim.local-steps", "1"}},
+    {{"exchange.codec", "i8"}},
+    {{"exchange.codec", "native"}, {"optim.local-steps", "2"}},
+    {{"optim.algorithm", "gt"}, {"topology.sequence", "still"}},
+    {{"optim.algorithm", "dpsgd"}, {"topology.sequence", "matching"}},
 };
 
 bool joins_later(const Scenario& scenario, std::size_t node) {

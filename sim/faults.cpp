@@ -38,7 +38,7 @@ constexpr std::array<FaultRule, 24> kRules = {{
     {FaultKind::away, "away", 1, 1, 0, 0, true, {}, 0.4, true},
     {FaultKind::narrow, "narrow", 0, 0, 0.01, 10'000, true, "Mbit/s", 0.2},
     {FaultKind::hasten, "hasten", 0, 0, 1, 1000, true, {}, 0.2},
-    {FaultKind::set, "set", 1, 1, 1, 6, false, {}, 0},
+    {FaultKind::set, "set", 1, 1, 1, 10, false, {}, 0},
 }};
 
 constexpr std::pair<std::string_view, std::uint64_t FaultCounts::*> kCounts[] = {

@@ -91,13 +91,15 @@ void Ledger::count_bytes(std::size_t node, const gossip::Send& send) {
 void Ledger::see(std::size_t node, const gossip::Train& train) {
   const optim::Job& job = train.job;
   Book& book = book_of(node);
+  const gossip::Options& base = world_->options().base;
+  if (job.options) book.is_of_start = form_of(*job.options) == base.training_form;
   book.expected.reset();
   if (!job.absorb) return;
-  if (gossip::counts_pairs(world_->options().base))
+  if (gossip::counts_pairs(base))
     for (const optim::MixTerm& term : job.mix) enter(node, term);
   // Others offer something else than their model, or mix with other weights.
-  const bool in_slices = world_->options().base.schedule->is_in_slices;
-  if (world_->options().base.algorithm == "dpsgd" && !in_slices) book.expected = mixed(node, job);
+  if (base.algorithm == "dpsgd" && !base.schedule->is_in_slices && book.is_of_start)
+    book.expected = mixed(node, job);
 }
 
 void Ledger::enter(std::size_t node, const optim::MixTerm& term) {

@@ -64,6 +64,7 @@ class Ledger {
   struct Book {
     std::uint64_t life = 0;
     std::uint64_t offered_round = 0;
+    bool is_of_start = true;              // its vectors mean what they meant at first
     std::optional<Vector> expected = {};  // the model after the job under way if nothing is learned
   };
   struct Offer {

@@ -86,7 +86,8 @@ const Bindings<Options>& bindings() {
               help_of("which of the edges a round uses. Fewer edges a round send fewer bytes, and "
                       "mix more for each byte; `starling plan` shows both",
                       sequences()) +
-                  ".");
+                  ".")
+        .live();
     return all;
   }();
   return kBindings;

@@ -238,14 +238,9 @@ Outcome<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   TRY(daemon.http, HttpServer::start(own_http, std::move(handler), http));
   TRY_DO(name_addresses(daemon, config));
   TRY_DO(remember(daemon, config));
-  daemon.identity = {node_id(config.node.name),
-                     config.node.name,
-                     config.node.incarnation,
+  daemon.identity = {node_id(config.node.name), config.node.name, config.node.incarnation,
                      config.is_hidden ? daemon.transport->endpoint() : config.node.control,
-                     config.node.http,
-                     config.node.algorithm,
-                     std::string(config.node.schedule->name),
-                     optim::to_string(config.learner.optim.codec)};
+                     config.node.http};
   // A loopback address is of this machine only: others do not get it.
   const bool is_of_machine = is_loopback(config.node.http) && !is_loopback(config.node.control);
   if (is_of_machine || config.is_hidden) config.node.http.port = 0;

@@ -34,7 +34,6 @@ struct Identity {
   std::string name;
   std::uint64_t incarnation = 0;
   Endpoint control, http;
-  std::string algorithm, schedule, codec;
 };
 
 struct Snapshot {

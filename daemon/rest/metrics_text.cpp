@@ -80,8 +80,8 @@ void add_node(Families& families, const Snapshot& snapshot) {
                  "series to show the name: starling_round * on (instance) group_left (node) "
                  "starling_node_info.");
   families.put(1, {{"node", valid_utf8(identity.name)},
-                   {"algorithm", identity.algorithm},
-                   {"schedule", identity.schedule},
+                   {"algorithm", snapshot.status.algorithm},
+                   {"schedule", snapshot.status.schedule},
                    {"topology", topology_kind_json(snapshot)["kind"].get<std::string>()}});
   families.gauge("starling_certificate_end_seconds",
                  "When the node's certificate ends, in seconds since 1970.");

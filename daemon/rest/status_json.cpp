@@ -53,8 +53,8 @@ json evaluation_json(const optim::Evaluation& evaluation) {
 }
 
 // Sizes only where the model is known.
-json codec_json(const Identity& identity, const gossip::CodecStatus& codec) {
-  json object = {{"name", identity.codec}, {"memory_bytes", codec.memory_bytes}};
+json codec_json(const std::string& name, const gossip::CodecStatus& codec) {
+  json object = {{"name", name}, {"memory_bytes", codec.memory_bytes}};
   put(object, "quality", codec.quality);
   if (!codec.chosen.empty()) object["chosen"] = codec.chosen;
   if (!codec.reason.empty()) object["reason"] = codec.reason;
@@ -88,10 +88,11 @@ void add_end(json& run, const gossip::EndStatus& end) {
   put(run["end"], end.model);
 }
 
-json run_json(const Identity& identity, const gossip::RunStatus& run) {
-  json object = {{"algorithm", identity.algorithm},
-                 {"schedule", identity.schedule},
-                 {"codec", codec_json(identity, run.codec)},
+json run_json(const gossip::Status& status) {
+  const gossip::RunStatus& run = status.run;
+  json object = {{"algorithm", status.algorithm},
+                 {"schedule", status.schedule},
+                 {"codec", codec_json(status.codec, run.codec)},
                  {"round", run.round},
                  {"uncounted_rounds", run.uncounted},
                  {"steps", run.steps},
@@ -321,7 +322,7 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
   json document = {
       {"summary", gossip::sentence(status, snapshot.now)},
       {"node", node_json(snapshot)},
-      {"run", run_json(snapshot.identity, status.run)},
+      {"run", run_json(status)},
       {"consensus", consensus},
       {"topology", topology_summary(snapshot, second_modulus)},
       {"members", liveness_counts(status.members)},

@@ -257,7 +257,9 @@ void derive(Config& config, Reader& reader) {
     config.advice = advise(config.node, config.learner, reader);
   }
   config.node.algorithm = optim::full_name(config.learner.optim);
+  config.node.codec = to_string(config.learner.optim.codec);
   config.node.needs = needs_of(config.learner.optim);
+  config.node.training_form = form_of(config.learner.optim);
   config.node.local_steps = config.learner.optim.local_steps;
   config.node.refits = config.learner.data.refits;
   config.node.checkpoint.rounds = config.checkpoint_rounds;

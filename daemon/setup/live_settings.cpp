@@ -33,11 +33,13 @@ bool is_of_trainer(std::string_view key) {
 
 // What the protocol of a running node rests on.
 Result<void> check_same(const Config& before, const Config& after) {
-  if (counts_pairs(before.node) != counts_pairs(after.node))
+  const optim::AlgorithmRow &algorithm = *before.learner.optim.algorithm,
+                            &next = *after.learner.optim.algorithm;
+  if (before.learner.model.kind == models::ModelKind::external && &algorithm != &next)
     return fail(
-        "topology.kind = {}: its edges lead one way where those of now lead both ways, or the "
-        "other way round; change it at the next start, of all nodes",
-        topology::to_string(after.node.topology.kind));
+        "optim.algorithm = {} would become {}, and the trainer was told the first when it "
+        "attached; change it at the next start, of all nodes",
+        algorithm.name, next.name);
   if (after.learner.optim.clip > 0 &&
       before.learner.optim.batch_size != after.learner.optim.batch_size)
     return fail(

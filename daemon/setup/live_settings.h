@@ -1,7 +1,7 @@
 // LiveSettings: which settings a running node can change (Key::is_live), and what follows from new
 // values. How nodes agree on them: gossip/node/setting_log.h. To add a live key: live() after its
 // bind(), and take_live() of the options that it is of, or daemon/rest/api.cpp for what is no part
-// of the node.
+// of the node; where edges carry something else by it, form_of() of these options too.
 #pragma once
 
 #include <cstdint>

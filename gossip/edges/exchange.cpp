@@ -45,6 +45,20 @@ Exchange::Exchange(const Options& options, const KeptExchange& before)
       sessions_({.is_kept = options.needs.in_order, .a_round = scheduler_->rules().vectors}),
       mixing_(node_id(options.name), options.needs.mixing_share) {}
 
+void Exchange::renew() {
+  scheduler_ = options_.schedule->make(options_);
+  const Scheduler::Rules& rules = scheduler_->rules();
+  rounds_.relate(rules.rounds_in_step, options_.needs.liars);
+  sessions_.renew({.is_kept = options_.needs.in_order, .a_round = rules.vectors});
+  for (const auto& [peer, neighbor] : neighbors_.all())
+    neighbors_.find(peer)->begin_anew(offering_.path);
+  mixing_ = MixingMeter(node_id(options_.name), options_.needs.mixing_share);
+  offering_ = {.path = offering_.path,
+               .path_before = offering_.path,
+               .sent_path = offering_.path,
+               .state = offering_.state};
+}
+
 void Exchange::links_changed(Time now, const Links& links, const Roster& members, Outbox& out) {
   if (!neighbors_.follow(links, members)) return;
   sessions_.follow(now, links, members, out);
@@ -64,13 +78,9 @@ void Exchange::greet(Time now, const Links& links, Outbox& out) {
 }
 
 Wait Exchange::wait(const Links& links) const {
-  return {*scheduler_, current(), neighbors_.views(links, sessions_)};
-}
-
-CurrentRound Exchange::current() const {
   CurrentRound current = waits_.current(offering_.vector.round);
   current.rounds_a_turn = rounds_.rounds_a_turn();
-  return current;
+  return {*scheduler_, current, neighbors_.views(links, sessions_)};
 }
 
 // ---------------------------------------------------------------- a round
@@ -162,7 +172,8 @@ Outcome Exchange::outcome(Time now, const Links& links) const {
 }
 
 Time Exchange::deadline(const Links& links) const {
-  return scheduler_->deadline(current(), neighbors_.views(links, sessions_));
+  const Wait wait = this->wait(links);
+  return scheduler_->deadline(wait.current, wait.edges);
 }
 
 bool Exchange::is_led(const Links& links, const Roster& members) const {

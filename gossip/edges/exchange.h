@@ -41,6 +41,9 @@ class Exchange {
   // `options` outlive this. `before`: memory() of an earlier run of this node.
   explicit Exchange(const Options& options, const KeptExchange& before = {});
 
+  // The options are others (form_of()): what was exchanged before counts no more. REQUIRES that no
+  // session is open.
+  void renew();
   // The links may have changed: forgets neighbours that are gone, and offers to new neighbours on
   // edges whose vectors are not paired.
   void links_changed(Time now, const Links& links, const Roster& members, Outbox& out);
@@ -100,7 +103,6 @@ class Exchange {
   void describe(Time now, const Links& links, Status& status) const;
 
  private:
-  CurrentRound current() const;
   Wait wait(const Links& links) const;
   // ---- messages to neighbours
   void greet(Time now, const Links& links, Outbox& out);

@@ -37,15 +37,29 @@ KeptEdge Link::kept(NodeId self, std::uint64_t averaged) const {
 }
 
 Links::Links(const Options& options, const std::vector<KeptEdge>& memory)
-    : retry_(options.timing.retry),
-      counts_pairs_(counts_pairs(options)),
-      last_epoch_(mix64(options.incarnation) >> 32) {
+    : options_(options), last_epoch_(mix64(options.incarnation) >> 32) {
   for (const KeptEdge& edge : memory) memory_[edge.peer] = edge;
 }
 
-void Links::open(std::uint64_t schema, const std::string& layout) {
-  schema_ = schema;
+void Links::open(Time now, std::uint64_t schema, const std::string& layout, Outbox& out) {
+  const std::uint64_t before =
+      std::exchange(schema_, std::max<std::uint64_t>(1, mix64(schema) ^ form_of(options_)));
   model_ = {{"model", layout.substr(0, kNameBytesLimit)}};
+  if (before == 0 || before == schema_) return;
+  memory_.clear();
+  for (auto& [peer, link] : links_) {
+    out.send(peer, Bye{"settings of the exchange changed", link.epoch});
+    begin_anew(link);
+    link.is_paired = is_paired(link.wanted);
+    link.refusal.clear();
+    link.pause = options_.timing.retry;
+    link.next_hello = now;
+  }
+}
+
+// An edge that carries vectors one way only has no pairs.
+bool Links::is_paired(const WantedEdge& edge) const {
+  return counts_pairs(options_) && edge.in && edge.out;
 }
 
 void Links::want(Time now, const std::vector<WantedEdge>& edges, const Roster& members,
@@ -76,15 +90,14 @@ void Links::want(Time now, const std::vector<WantedEdge>& edges, const Roster& m
 void Links::want_one(Time now, const WantedEdge& edge, const Member& member) {
   Link& link = links_[edge.peer];
   link.wanted = edge;
-  // An edge that carries vectors one way only has no pairs.
-  link.is_paired = counts_pairs_ && edge.in && edge.out;
+  link.is_paired = is_paired(edge);
   // A peer that has sent no hello yet may have restarted.
   const bool is_another = link.peer_incarnation == 0 && link.incarnation != member.incarnation;
   if (link.epoch != 0 && !is_another) return;
   if (link.epoch == 0) link.epoch = ++last_epoch_;
   link.name = member.name;
   link.incarnation = member.incarnation;
-  link.pause = retry_;
+  link.pause = options_.timing.retry;
   link.next_hello = now;
   if (const auto memory = memory_.extract(edge.peer)) link.memory = memory.mapped();
 }
@@ -132,6 +145,10 @@ void Links::tell_view(Time now, std::uint64_t view, Outbox& out) {
 bool Links::are_open() const {
   return std::ranges::all_of(
       links_, [](const auto& item) { return item.second.active || !item.second.refusal.empty(); });
+}
+
+bool Links::are_active() const {
+  return std::ranges::all_of(links_, [](const auto& item) { return item.second.active; });
 }
 
 bool Links::are_agreed() const {

@@ -69,10 +69,12 @@ class Links {
  public:
   // `memory`: of this node's edges, from an earlier run. An edge continues from it if the peer
   // claims to have averaged the same pairs.
+  // `options` outlive this.
   explicit Links(const Options& options, const std::vector<KeptEdge>& memory = {});
 
-  // Sets the hash of the model, and the model in words. No hello is sent before.
-  void open(std::uint64_t schema, const std::string& layout = {});
+  // Sets the hash of the model, and the model in words. No hello is sent before. With other ones,
+  // or other options (form_of()), all edges begin anew.
+  void open(Time now, std::uint64_t schema, const std::string& layout, Outbox& out);
   // Drops the memory of edges from an earlier run; that of active edges only with `all`.
   void forget(Time now, bool all);
   // Opens and closes edges so that exactly the wanted ones remain.
@@ -91,6 +93,8 @@ class Links {
   bool are_agreed() const;
   // Whether every edge is open or refused.
   bool are_open() const;
+  // Whether every edge is open.
+  bool are_active() const;
   void receive(Time now, const Envelope& from, const Hello& hello, const Roster& members,
                Outbox& out);
   void receive(const Envelope& from, const Bye& bye, Outbox& out);
@@ -112,14 +116,14 @@ class Links {
  private:
   void activate(Time now, Link& link, std::uint64_t claim, Outbox& out);
   void begin_anew(Link& link);
+  bool is_paired(const WantedEdge& edge) const;
   void refuse(Link& link, Outbox& out);
   void want_one(Time now, const WantedEdge& edge, const Member& member);
   void say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out);
 
-  const Duration retry_;
-  const bool counts_pairs_;
-  std::uint64_t schema_ = 0;
-  std::vector<Term> model_;  // the model in words
+  const Options& options_;
+  std::uint64_t schema_ = 0;  // of what edges carry: of the model and form_of()
+  std::vector<Term> model_;   // the model in words
   std::uint64_t view_ = 0;
   // Two incarnations of a node share no epoch: a message over an edge of the first must not count
   // for one of the second.

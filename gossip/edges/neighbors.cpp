@@ -48,6 +48,13 @@ void Neighbor::measure(Time now, const Link& link, const Round& message, std::si
   out.put(Span{Span::Kind::receive, left, now, link.name, message.round, bytes});
 }
 
+void Neighbor::begin_anew(double path) {
+  newest = {};
+  offered_path = path;
+  span = 0;
+  late = false;
+}
+
 // ---------------------------------------------------------------- peers
 
 bool Neighbors::follow(const Links& links, const Roster& members) {

@@ -58,6 +58,8 @@ struct Neighbor {
   LinkMeter meter;         // of the peer's vectors
   EdgeStatus status = {};  // the part counted here; statuses() completes it
 
+  // Forgets the vectors of both ends. The span of the next one offered begins at `path`.
+  void begin_anew(double path);
   // Records an estimate of the fleet's means from the peer.
   void hear_estimate(bool is_believed);
   // Records that a message of the peer is of a newer round than all before.

@@ -30,6 +30,9 @@ class RoundCounter {
   RoundCounter(std::uint64_t reach, Duration pause, std::size_t liars)
       : reach_(reach), pause_(pause), liars_(liars) {}
 
+  // Other values of the same from here on.
+  void relate(std::uint64_t reach, std::size_t liars) { reach_ = reach, liars_ = liars; }
+
   std::uint64_t round() const { return round_; }
   // Whether rounds of different nodes are related: a node that is behind follows its neighbours.
   bool are_related() const { return reach_ > 0; }

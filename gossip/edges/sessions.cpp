@@ -66,6 +66,11 @@ void Sessions::follow(Time now, const Links& links, const Roster& members, Outbo
   });
 }
 
+void Sessions::renew(EdgeLedger::Order order) {
+  order_ = order;
+  for (Session& session : closing_) session.is_outdated = true;
+}
+
 void Sessions::begin_closing(Time now, Session session, Outbox& out) {
   session.ledger.close();
   if (PLANTED(edge_one_sided)) session.ledger.take();
@@ -165,6 +170,7 @@ std::vector<Sessions::Mixable> Sessions::take() {
   std::vector<Mixable> mixables;
   for_each([&](Session& session) {
     for (EdgeLedger::Pair& pair : session.ledger.take()) {
+      if (session.is_outdated) continue;
       session.taken ^= mix64(pair.number);
       mixables.push_back({session.peer, session.edge, std::move(pair)});
     }
@@ -251,7 +257,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
       session->stream.retransmit(ledger.sent(), message, header, session->peer, out);
   plan_question(now, *session, is_answered);
   if (message.asks)
-    say(now, *session, must_ask_back(now, *session, message), out);
+    say(now, *session, session->must_ask_back(now, message), out);
   else if (is_known ||
            (message.number > 0 && (is_idle || ledger.is_closed() || ledger.received().has_gap())))
     say(now, *session, false, out);
@@ -271,11 +277,9 @@ void Sessions::plan_question(Time now, Session& session, bool is_answered) const
   stream.plan(std::min(stream.ask_at(), now + stream.pause()));
 }
 
-// Whether the peer waits for a vector of this end that may be lost.
-bool Sessions::must_ask_back(Time now, const Session& session, const Round& message) const {
-  const SendWindow& sent = session.ledger.sent();
-  return message.received < sent.last() &&
-         session.stream.may_ask_back(now, sent, session.least_pause);
+bool Sessions::Session::must_ask_back(Time now, const Round& message) const {
+  const SendWindow& sent = ledger.sent();
+  return message.received < sent.last() && stream.may_ask_back(now, sent, least_pause);
 }
 
 // Sends an acknowledgement; with `asks`, it also requests one.

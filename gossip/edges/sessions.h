@@ -41,6 +41,9 @@ class Sessions {
   };
 
   explicit Sessions(EdgeLedger::Order order = {}) : order_(order) {}
+  // Sessions that open from here on have that order. take() returns no pair of earlier ones, which
+  // still answer the peer. REQUIRES that no session is open.
+  void renew(EdgeLedger::Order order);
 
   // Closes the sessions whose link is gone or was reopened; forgets closing sessions whose peer's
   // incarnation has ended, once their pairs are taken.
@@ -114,12 +117,15 @@ class Sessions {
     std::uint64_t skipped_round = 0;  // the round of the last offer, if this end skipped it; else 0
     std::size_t partial = 0;          // bytes of the first missing vector that have arrived
     std::uint64_t repeated_bytes = 0;
-    Time broken_at = kNever;  // when to report the edge as broken, unless its link ends before
-    bool progressed = false;  // the peer acknowledged or sent something new since the last round
-    Duration least_pause{};   // the shortest pause between requests in this round
-    Duration idle_pause{};    // the pause when no round waits
+    Time broken_at = kNever;   // when to report the edge as broken, unless its link ends before
+    bool progressed = false;   // the peer acknowledged or sent something new since the last round
+    Duration least_pause{};    // the shortest pause between requests in this round
+    Duration idle_pause{};     // the pause when no round waits
+    bool is_outdated = false;  // its vectors mean nothing any more
 
     bool is_of(const Link& link) const;
+    // Whether the peer waits for a vector of this end that may be lost.
+    bool must_ask_back(Time now, const Round& message) const;
   };
 
   Session* find_or_open(const Envelope& from, const Round& message, const Links& links);
@@ -128,13 +134,12 @@ class Sessions {
   void find_contradiction(Time now, Session& session, const Round& message);
   bool take_in(Session& session, const Round& message, Payload payload);
   void plan_question(Time now, Session& session, bool is_answered) const;
-  bool must_ask_back(Time now, const Session& session, const Round& message) const;
   void say(Time now, Session& session, bool asks, Outbox& out) const;
   void begin_closing(Time now, Session session, Outbox& out);
   template <class Visit>
   void for_each(Visit visit);
 
-  const EdgeLedger::Order order_;
+  EdgeLedger::Order order_;
   std::map<NodeId, Session> open_;
   std::deque<Session> closing_;      // includes settled sessions, which still answer
   std::uint64_t skipped_round_ = 0;  // set by skip(), for sessions that open after it

@@ -1,6 +1,8 @@
 #include "gossip/node/coming_round.h"
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "gossip/io.h"
 #include "gossip/wire/wire.h"
@@ -27,6 +29,15 @@ std::uint64_t furthest_round(const Roster& members, std::uint64_t own) {
   for (const Member* member : members.present())
     furthest = std::max(furthest, std::min(member->round, own + own / 8 + 64));
   return furthest;
+}
+
+std::uint64_t reached_round(const Roster& members, std::size_t liars) {
+  std::vector<std::uint64_t> rounds;
+  for (const Member* member : members.ready())
+    if (member->id != members.self()) rounds.push_back(member->round);
+  if (rounds.empty()) return 0;
+  std::ranges::sort(rounds, std::greater());
+  return rounds[std::min(liars, rounds.size() - 1)];
 }
 
 std::uint64_t believable_round(const Roster& members, std::uint64_t own) {

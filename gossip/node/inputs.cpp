@@ -88,8 +88,8 @@ struct Handling {
   void operator()(const RevokeCommand& command) const {
     node.membership.receive(now, Envelope{}, command.news, node.outbox);
   }
-  void operator()(const PauseCommand&) const { node.training.pause(); }
-  void operator()(const ResumeCommand&) const { node.training.resume(); }
+  void operator()(const PauseCommand&) const { node.training.want_pause(true); }
+  void operator()(const ResumeCommand&) const { node.training.want_pause(false); }
   void operator()(const CheckpointCommand& command) const {
     command.fleet ? save_all(node, now) : node.saver.want();
   }
@@ -129,7 +129,7 @@ void Handling::hear(Message& message) const {
 
 void Handling::operator()(Trained& trained) const {
   optim::Done& done = trained.done;
-  if (done.workload) learn_workload(node, *done.workload);
+  if (done.workload) learn_workload(node, now, *done.workload);
   donate(node, now, done);
   if (done.saved) node.saver.made(std::move(done.saved), node.outbox);
   if (node.trains())

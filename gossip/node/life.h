@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,12 +45,16 @@ struct Resuming {};
 struct Ready {};
 // The trainer does the jobs of a round.
 struct Computing {
-  enum class Then { waits, pauses, ends };
+  enum class Then { waits, renews, pauses, ends };
   int jobs = 1;  // under way
   Then then = Then::waits;
 };
 // The offer is made; waits for vectors.
 struct Waiting {};
+// What edges carry becomes another; see Renewal.
+struct Renewing {
+  std::optional<Time> renewed = {};  // since when the edges open anew; nothing: not yet
+};
 struct Paused {};
 // The run is over, and no local step begins any more. The last pairs are averaged at both ends.
 struct Ending {};
@@ -64,8 +69,8 @@ struct Finished {};
 using LifePhase =
     std::variant<phases::Gathering, phases::Assigning, phases::Surveying, phases::Founding,
                  phases::Fetching, phases::Adopting, phases::Resuming, phases::Ready,
-                 phases::Computing, phases::Waiting, phases::Paused, phases::Ending,
-                 phases::Settling, phases::Sealing, phases::Finished>;
+                 phases::Computing, phases::Waiting, phases::Renewing, phases::Paused,
+                 phases::Ending, phases::Settling, phases::Sealing, phases::Finished>;
 
 // The properties of a phase, in the order of the variant.
 struct PhaseRow {
@@ -82,6 +87,7 @@ enum class Errand {
   none,
   copy,    // of the state, for a newcomer or a checkpoint
   answer,  // a neighbour that waits for a pair, between two rounds
+  renew,   // the algorithm begins anew
   settle,  // averages the last pairs of a node that leaves or ends
   unite,   // for Settlement
 };

@@ -97,7 +97,7 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       membership(options, outbox.notary(), now),
       agreement(given),
       settings(options, resumed ? resumed->changes : std::vector<SettingChange>()),
-      links(given, resumed ? resumed->exchange.edges : std::vector<KeptEdge>()),
+      links(options, resumed ? resumed->exchange.edges : std::vector<KeptEdge>()),
       exchange(options, resumed ? resumed->exchange : KeptExchange()),
       life(now),
       share(node_id(given.name)),
@@ -175,7 +175,7 @@ void NodeParts::end(const std::string& error) {
   outbox.put(Stopped{error});
 }
 
-void learn_workload(NodeParts& parts, const optim::Workload& workload) {
+void learn_workload(NodeParts& parts, Time now, const optim::Workload& workload) {
   parts.training.progress().set_workload(workload);
   for (const std::string& note : workload.notes)
     if (std::ranges::find(parts.data_notes, note) == parts.data_notes.end())
@@ -184,6 +184,8 @@ void learn_workload(NodeParts& parts, const optim::Workload& workload) {
   if (workload.payload_bytes > 0)
     parts.gate.set_payload_limit(std::max(workload.payload_bytes, workload.snapshot_bytes));
   parts.gate.set_buffers(workload.vector_bytes, workload.take_buffer);
+  if (parts.was_ready && workload.schema_hash != 0)
+    parts.links.open(now, workload.schema_hash, workload.schema, parts.outbox);
 }
 
 void donate(NodeParts& parts, Time now, optim::Done& done) {
@@ -235,7 +237,7 @@ void NodeParts::settle(Time now) {
 // The startup is ready, for the first time or after it adopted another node's model.
 void NodeParts::become_ready(Time now) {
   if (!std::exchange(was_ready, true)) {
-    links.open(startup.workload().schema_hash, startup.workload().schema);
+    links.open(now, startup.workload().schema_hash, startup.workload().schema, outbox);
     neighborhood.restart(now);
   }
   // With another node's model, the remembered edges have no meaning.
@@ -402,6 +404,9 @@ Status Node::status(Time now) const {
   parts.exchange.describe(now, parts.links, status);
   status.checkpoint = parts.saver.status();
   status.settings = parts.settings.status();
+  status.algorithm = parts.options.algorithm;
+  status.schedule = parts.options.schedule->name;
+  status.codec = parts.options.codec;
   status.run = progress.run();
   status.run.is_idle = parts.trains() && progress.is_idle(now);
   // Before its checkpoint is read, a node that comes back does not know what it has spent.

@@ -73,7 +73,7 @@ struct NodeParts {
   ExchangeBudget budget{options.local_steps, options.encodings};
   Saver saver;
   Donor donor;
-  RunEnd run_end{options, exchange.rounds().are_related()};
+  RunEnd run_end{options, exchange.rounds()};
   Settlement settlement{options, run_end, {members, links, gate}};
   Training training;
   EndWatch end_watch{options, run_end, {life, exchange, members, training.progress(), settlement}};
@@ -91,6 +91,6 @@ struct NodeParts {
 void save_all(NodeParts& parts, Time now);
 void configure(NodeParts& parts, Time now, const ConfigureCommand& command);
 void donate(NodeParts& parts, Time now, optim::Done& done);
-void learn_workload(NodeParts& parts, const optim::Workload& workload);
+void learn_workload(NodeParts& parts, Time now, const optim::Workload& workload);
 
 }  // namespace starling::gossip

@@ -103,7 +103,8 @@ void RunEnd::see(const Own& own, const Roster& members, const Neighbors& neighbo
   const std::size_t liars = options_.needs.liars;
   const Goal& goal = options_.goal;
   const auto counted = static_cast<double>(own.round - std::min(own.round, own.uncounted));
-  progress_.rounds = in_step_ ? counted : judged(rounds, liars, GoalOf::mean, true).value_or(0);
+  progress_.rounds =
+      rounds_.are_related() ? counted : judged(rounds, liars, GoalOf::mean, true).value_or(0);
   progress_.seconds = own.seconds;
   progress_.samples =
       judged(samples, liars, GoalOf::mean, true).value_or(0) * static_cast<double>(samples.size());
@@ -155,9 +156,9 @@ void RunEnd::vote_for(const Own& own, const Roster& members) {
   vote_ = vote(own.uncounted);
   const GoalRow* row = reached_goal(goal, progress_);
   if (!row && !ordered_) return;
-  const bool is_due = row && in_step_ && row->key == "stop.rounds";
+  const bool is_due = row && rounds_.are_related() && row->key == "stop.rounds";
   const std::uint64_t now =
-      in_step_ ? soon(own, members, options_) : std::max<std::uint64_t>(1, own.round);
+      rounds_.are_related() ? soon(own, members, options_) : std::max<std::uint64_t>(1, own.round);
   const std::uint64_t wanted = row || *ordered_ == kSoon ? now : *ordered_;
   if (!is_due) vote_ = vote_ == 0 ? wanted : std::min(vote_, wanted);
   is_target_met_ = row && !row->is_limit;
@@ -175,7 +176,7 @@ void RunEnd::take_new_goal(std::uint64_t round) {
 }
 
 std::uint64_t RunEnd::vote(std::uint64_t uncounted) const {
-  const bool is_of_rounds = reason_.empty() && in_step_;
+  const bool is_of_rounds = reason_.empty() && rounds_.are_related();
   return is_of_rounds ? options_.goal.last_round(uncounted).value_or(vote_) : vote_;
 }
 
@@ -199,18 +200,19 @@ void RunEnd::count_votes(const Own& own, const Roster& members, const Neighbors&
   if (votes.size() >= needed) {
     std::ranges::nth_element(votes, votes.begin() + static_cast<std::ptrdiff_t>(needed - 1));
     agreed_ = votes[needed - 1];
-  } else if (in_step_ && options_.goal.last_round(own.uncounted) == vote_) {
+  } else if (rounds_.are_related() && options_.goal.last_round(own.uncounted) == vote_) {
     agreed_ = vote_;  // the others may tell theirs later: they have the same goal
   }
   if (!agreed_) return;
-  if (!in_step_ || sealed >= needed || have_ended(members, neighbors)) is_moment_ = true;
+  if (!rounds_.are_related() || sealed >= needed || have_ended(members, neighbors))
+    is_moment_ = true;
   if (vote_ == 0) vote_ = *agreed_;
   give_reason(own);
 }
 
 void RunEnd::give_reason(const Own& own) {
   if (!reason_.empty() || !(is_moment_ || is_reached(own.round, own.uncounted))) return;
-  const auto last = in_step_ ? options_.goal.last_round(own.uncounted) : std::nullopt;
+  const auto last = rounds_.are_related() ? options_.goal.last_round(own.uncounted) : std::nullopt;
   is_target_met_ = gossip::shortfall(options_.goal, progress_).empty();
   reason_ = last && own.round >= *last
                 ? fmt::format("{} rounds (stop.rounds)", options_.goal.rounds)

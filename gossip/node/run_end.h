@@ -28,6 +28,7 @@
 
 #include "base/time.h"
 #include "gossip/edges/neighbors.h"
+#include "gossip/edges/round_counter.h"
 #include "gossip/goal.h"
 #include "gossip/members/roster.h"
 #include "gossip/options.h"
@@ -45,8 +46,8 @@ class RunEnd {
     bool is_budget_spent = false;
   };
 
-  // `options` outlive this. `in_step`: rounds of different nodes are related.
-  RunEnd(const Options& options, bool in_step) : options_(options), in_step_(in_step) {}
+  // These outlive it.
+  RunEnd(const Options& options, const RoundCounter& rounds) : options_(options), rounds_(rounds) {}
 
   // Judges the goals and counts the votes.
   void judge(const Own& own, const Roster& members, const Neighbors& neighbors);
@@ -102,7 +103,7 @@ class RunEnd {
   bool is_reached(std::uint64_t round, std::uint64_t uncounted) const;
 
   const Options& options_;
-  const bool in_step_;
+  const RoundCounter& rounds_;
   FleetProgress progress_;
   std::optional<std::uint64_t> ordered_;
   std::uint64_t vote_ = 0;

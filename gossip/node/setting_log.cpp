@@ -43,7 +43,7 @@ void SettingLog::set(const ConfigureCommand& command, std::uint64_t round, std::
   if (!out.notary().may_change_settings())
     return out.event(Event::Kind::problem,
                      "sets nothing at all nodes: its certificate is not of the group operator");
-  SettingChange change{.round = command.at_round > 0 ? command.at_round : soon,
+  SettingChange change{.round = command.at_round > 0 ? command.at_round : after_others(round, soon),
                        .author = options_.name,
                        .terms = command.agreed};
   for (const SettingChange& known : changes_) change.number = std::max(change.number, known.number);
@@ -53,6 +53,16 @@ void SettingLog::set(const ConfigureCommand& command, std::uint64_t round, std::
   spread(members, out);
   out.event(Event::Kind::settings, fmt::format("set from round {} on, at all nodes: {}",
                                                change.round, words_of(change.terms)));
+}
+
+// What is set later must not hold earlier, although rounds may have become longer since; but it
+// does not wait for a change that was set for a far round on purpose.
+std::uint64_t SettingLog::after_others(std::uint64_t round, std::uint64_t soon) const {
+  constexpr std::uint64_t kFar = 4;
+  const std::uint64_t far = soon + kFar * (soon - std::min(round, soon));
+  for (const SettingChange& change : changes_)
+    if (change.round <= far) soon = std::max(soon, change.round);
+  return soon;
 }
 
 bool SettingLog::add(const SettingChange& change) {
@@ -107,15 +117,17 @@ std::optional<NodeId> SettingLog::other_log(const Roster& members) const {
 }
 
 void SettingLog::tick(Time now, const Roster& members, Outbox& out) {
-  if (std::exchange(members_version_, members.version()) != members.version() || asked_) {
-    const std::optional<NodeId> last = std::exchange(asked_, other_log(members));
-    if (!asked_) next_ask_ = kNever, differs_since_.reset();
-    if (asked_ && !last) next_ask_ = now, pause_ = options_.timing.retry, differs_since_ = now;
+  if (std::exchange(asking_.members_version, members.version()) != members.version() ||
+      asking_.asked) {
+    const std::optional<NodeId> last = std::exchange(asking_.asked, other_log(members));
+    if (!asking_.asked) asking_.next = kNever, asking_.differs_since.reset();
+    if (asking_.asked && !last)
+      asking_.next = now, asking_.pause = options_.timing.retry, asking_.differs_since = now;
   }
-  if (!asked_ || now < next_ask_) return;
-  out.send(*asked_, SettingChanges{true, changes_});
-  next_ask_ = now + pause_;
-  pause_ = std::min(pause_ * 2, kAskPauseLimit);
+  if (!asking_.asked || now < asking_.next) return;
+  out.send(*asking_.asked, SettingChanges{true, changes_});
+  asking_.next = now + asking_.pause;
+  asking_.pause = std::min(asking_.pause * 2, kAskPauseLimit);
 }
 
 // The values after these changes, or as many of them as go together: one that does not go with
@@ -141,25 +153,51 @@ SettingLog::Outcome SettingLog::follow(std::span<const Step> steps) const {
   return some;
 }
 
-std::shared_ptr<const optim::Options> SettingLog::enter(std::uint64_t round, ExchangeBudget& budget,
-                                                        Outbox& out) {
-  round_ = round;
-  take(round, out);
+std::shared_ptr<const optim::Options> SettingLog::enter(std::uint64_t round, const Roster& members,
+                                                        ExchangeBudget& budget, Outbox& out) {
+  const std::uint64_t reached = reached_round(members, options_.needs.liars);
+  round_ = reached > round && has_other_edges(members) ? reached : round;
+  take(round_, out);
   if (training_) budget.take(options_.local_steps);
   return std::exchange(training_, nullptr);
 }
 
-void SettingLog::take(std::uint64_t round, Outbox& out) {
-  const std::uint64_t begun = PLANTED(set_late) && round > 0 ? round - 1 : round;
-  if (!is_new_ && begun < due_) return;
-  is_new_ = false;
-  due_ = kNoRound;
+std::shared_ptr<const optim::Options> SettingLog::renew(ExchangeBudget& budget, Outbox& out) {
+  take(round_, out, true);
+  budget = ExchangeBudget(options_.local_steps, options_.encodings);
+  return std::exchange(training_, nullptr);
+}
+
+bool SettingLog::has_due(std::uint64_t round) const {
+  return is_new_ || round >= due_;
+}
+
+std::vector<SettingLog::Step> SettingLog::steps_until(std::uint64_t round) const {
   std::vector<Step> steps;
-  for (const SettingChange& change : changes_) {
-    if (change.round > begun) due_ = std::min(due_, change.round);
-    if (change.round <= begun) steps.push_back({change.author, change.terms});
-  }
+  for (const SettingChange& change : changes_)
+    if (change.round <= round) steps.push_back({change.author, change.terms});
   for (const SettingsStatus::Own& own : own_) steps.push_back({options_.name, {own.term}});
+  return steps;
+}
+
+bool SettingLog::has_other_edges(const Roster& members) const {
+  if (changes_.empty() || !options_.reconfigure) return false;
+  const std::uint64_t reached = reached_round(members, options_.needs.liars);
+  if (!has_due(reached)) return false;
+  const Outcome outcome = follow(steps_until(reached));
+  return outcome.next &&
+         (form_of(*outcome.next->node) != form_of(options_) ||
+          topology::agreed(outcome.next->node->topology) != topology::agreed(options_.topology));
+}
+
+void SettingLog::take(std::uint64_t round, Outbox& out, bool renews) {
+  const std::uint64_t begun = PLANTED(set_late) && round > 0 ? round - 1 : round;
+  if (!has_due(begun)) return;
+  is_new_ = needs_renewal_ = false;
+  due_ = kNoRound;
+  for (const SettingChange& change : changes_)
+    if (change.round > begun) due_ = std::min(due_, change.round);
+  const std::vector<Step> steps = steps_until(begun);
   if (steps.empty()) return;
   if (!options_.reconfigure) {
     problem_ = "this program changes none while it runs";
@@ -172,6 +210,11 @@ void SettingLog::take(std::uint64_t round, Outbox& out) {
   }
   problem_ = outcome.problem;
   if (!outcome.next || outcome.values == in_force_) return;
+  needs_renewal_ = !renews && form_of(*outcome.next->node) != form_of(options_);
+  if (needs_renewal_) {
+    is_new_ = true;
+    return;
+  }
   Values news;
   std::ranges::set_difference(outcome.values, in_force_, std::inserter(news, news.end()));
   in_force_ = std::move(outcome.values);

@@ -5,7 +5,7 @@
 // its own log and asks for theirs. The values of a round follow from the log alone, so that all
 // nodes that know the same changes have the same values in the same round; a node that learns of a
 // change later takes it with its next round. Own settings of the node take effect at once, and are
-// told to nobody.
+// told to nobody. Values by which edges carry something else (form_of()) hold after a Renewal only.
 #pragma once
 
 #include <cstdint>
@@ -42,17 +42,25 @@ class SettingLog {
                const Roster& members, Outbox& out);
   // Asks a member whose log differs, time and again.
   void tick(Time now, const Roster& members, Outbox& out);
-  Time deadline() const { return next_ask_; }
+  Time deadline() const { return asking_.next; }
   // Whether members have a log, and this node, a newcomer, has not seen any. It does not wait for
   // longer than kPatience.
   bool is_behind(Time now) const {
-    return differs_since_ && !has_heard_ && now < *differs_since_ + kPatience;
+    return asking_.differs_since && !has_heard_ && now < *asking_.differs_since + kPatience;
   }
 
-  // Takes the values of that round, which begins, and gives the budget the local steps. Returns the
-  // values of the trainer; null: as before.
-  std::shared_ptr<const optim::Options> enter(std::uint64_t round, ExchangeBudget& budget,
-                                              Outbox& out);
+  // Takes the values of that round, which begins, and gives the budget the local steps. Where other
+  // members are rounds ahead, and have other edges, their values hold. Returns those of the
+  // trainer; null: as before.
+  std::shared_ptr<const optim::Options> enter(std::uint64_t round, const Roster& members,
+                                              ExchangeBudget& budget, Outbox& out);
+  // Whether the edges of other members are others by now, or carry something else, so that none may
+  // be open to this node.
+  bool has_other_edges(const Roster& members) const;
+  // Whether the values of that round need a renewal first; then none of them is taken.
+  bool needs_renewal() const { return needs_renewal_; }
+  // As enter(), of the same round. REQUIRES needs_renewal(), and that no edge carries anything.
+  std::shared_ptr<const optim::Options> renew(ExchangeBudget& budget, Outbox& out);
   // Whether the topology is another than at the last call.
   bool take_new_topology() { return std::exchange(has_new_topology_, false); }
   // The first round with another goal than at the last call.
@@ -72,6 +80,7 @@ class SettingLog {
   static constexpr std::uint64_t kNoRound = UINT64_MAX;
   using Values = std::map<std::string, std::string>;
 
+  std::uint64_t after_others(std::uint64_t round, std::uint64_t soon) const;
   bool add(const SettingChange& change);
   void spread(const Roster& members, Outbox& out) const;
   std::optional<NodeId> other_log(const Roster& members) const;
@@ -86,7 +95,10 @@ class SettingLog {
     std::string problem;               // why a step was left out, the last time; empty: none was
   };
   Outcome follow(std::span<const Step> steps) const;
-  void take(std::uint64_t round, Outbox& out);
+  // Whether a change that was not taken yet may hold in that round.
+  bool has_due(std::uint64_t round) const;
+  std::vector<Step> steps_until(std::uint64_t round) const;
+  void take(std::uint64_t round, Outbox& out, bool renews = false);
   void put_in_force(const Reconfigured& next, std::uint64_t round);
 
   Options& options_;
@@ -97,15 +109,19 @@ class SettingLog {
   std::uint64_t due_ = kNoRound;  // of the next change after that
   Values in_force_;
   std::shared_ptr<const optim::Options> training_;  // for the next job
+  bool needs_renewal_ = false;
   bool has_new_topology_ = false;
   std::optional<std::uint64_t> new_goal_;
   std::string problem_;
   bool has_heard_ = false;
-  std::optional<Time> differs_since_;  // a member's log differs from this node's
-  std::uint64_t members_version_ = 0;  // the roster's version at the last look
-  std::optional<NodeId> asked_;        // the member to ask
-  Time next_ask_ = kNever;
-  Duration pause_{};
+  // Of the logs of others.
+  struct Asking {
+    std::optional<Time> differs_since;  // a member's log differs from this node's
+    std::uint64_t members_version = 0;  // the roster's version at the last look
+    std::optional<NodeId> asked;        // the member to ask
+    Time next = kNever;
+    Duration pause{};
+  } asking_;
 };
 
 }  // namespace starling::gossip

@@ -14,6 +14,20 @@ bool steps_in(std::uint64_t round, const Solitude& solitude, const Links& links)
   return solitude.may_step() && !rests_in(links.turns(), round);
 }
 
+// What follows the job that begins after `completed` rounds.
+Computing::Then what_follows(std::uint64_t completed, bool is_pause_wanted,
+                             const Training::Around& around) {
+  if (around.end.is_over(completed, around.exchange.rounds().uncounted()))
+    return Computing::Then::ends;
+  if (is_pause_wanted) return Computing::Then::pauses;
+  return around.settings.needs_renewal() ? Computing::Then::renews : Computing::Then::waits;
+}
+
+// Whether the model is judged on all samples, as none of the next rounds hurries.
+bool rests_after(Computing::Then then) {
+  return then == Computing::Then::pauses || then == Computing::Then::ends;
+}
+
 }  // namespace
 
 void Training::start(Time now, std::uint64_t round, Outbox& out, const Checkpoint* before) {
@@ -31,7 +45,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   Exchange& exchange = around_.exchange;
   optim::Job job;
   job.round = exchange.rounds().round();
-  job.options = around_.settings.enter(job.round, around_.budget, out);
+  job.options = around_.settings.enter(job.round, around_.members, around_.budget, out);
   measure(now, absorb, out);
   if (absorb) progress_.end_rounds(now);
   if (!mix.empty()) solitude_.averaged();
@@ -45,14 +59,12 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   if (may_step) job.shard = std::exchange(shard_, nullptr);
   job.snapshot = absorb && around_.donor.claim();
   const std::uint64_t completed = job.round - 1;
-  Computing round;
-  if (is_pause_wanted_) round.then = Computing::Then::pauses;
-  if (around_.end.is_over(completed, job.uncounted)) round.then = Computing::Then::ends;
+  Computing round{.then = what_follows(completed, is_pause_wanted_, around_)};
   const bool goes_on = round.then == Computing::Then::waits;
   const bool refits = around_.end.refits(completed, job.uncounted);
   if (!is_relay(options_)) evaluations_.write(now, round.then, refits, job);
   job.keeps = around_.end.kept_rounds();
-  job.whole = !goes_on || refits;
+  job.whole = refits || rests_after(round.then);
   job.target = options_.goal.target();
   job.offer = goes_on;
   exchange.write_edges(job, around_.links, around_.budget.shortening());
@@ -80,19 +92,23 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
 
 std::string Training::rest_reason(Time now) const {
   if (solitude_.is_news(now)) return solitude_.reason(now);
-  return !any_trains_ ? "no node with data trains: this relay rests until one does" : std::string();
+  return !lead_.any_trains ? "no node with data trains: this relay rests until one does"
+                           : std::string();
 }
 
 // Until it is led on, a relay keeps its round open, and a node that hears nobody until it does.
 // Once the run is over nobody sends a vector of the round any more.
 bool Training::is_round_complete(Time now) {
   if (around_.end.is_over(progress_.run().round, progress_.run().uncounted)) return true;
-  const Outcome outcome = is_led_ ? around_.exchange.outcome(now, around_.links) : Outcome::open;
+  const Outcome outcome =
+      lead_.is_led ? around_.exchange.outcome(now, around_.links) : Outcome::open;
   if (outcome == Outcome::open)
     solitude_.end();
   else if (solitude_.lets_end(now, outcome == Outcome::heard))
     return true;
-  const bool rests = solitude_.is_alone() || (!is_led_ && !any_trains_);
+  const bool hears_nobody = solitude_.is_alone() || !lead_.is_led;
+  if (hears_nobody && around_.settings.has_other_edges(around_.members)) return true;
+  const bool rests = solitude_.is_alone() || (!lead_.is_led && !lead_.any_trains);
   return rests && is_pause_wanted_;
 }
 
@@ -123,7 +139,8 @@ void Training::trained(Time now, optim::Done done, Outbox& out) {
   Exchange& exchange = around_.exchange;
   const Errand errand = around_.life.end_errand();
   Computing* const round = around_.life.in<Computing>();
-  if (errand == Errand::copy || (errand == Errand::none && !round)) return;
+  const bool is_aside = errand == Errand::copy || errand == Errand::renew;
+  if (is_aside || (errand == Errand::none && !round)) return;
   if (errand == Errand::unite) {
     around_.settlement.done(now, done, out);
     done.problem.reset();
@@ -152,6 +169,8 @@ void Training::end_round(Time now, Computing::Then then, Outbox& out) {
     around_.life.enter(now, Paused());
     around_.exchange.rest(true);
     out.event(Event::Kind::paused, fmt::format("paused after round {}", run.round));
+  } else if (then == Computing::Then::renews) {
+    renewal_.begin(now, out);
   } else {
     around_.life.enter(now, Waiting());
   }
@@ -167,10 +186,9 @@ void Training::advance(Time now, Outbox& out) {
   if (!life.is_in<Waiting>() || solitude_.is_alone()) begin_copy(now, out);
   if (!life.is_free() || life.has_come_to<Ending>()) return;
   if (life.is_in<Paused>()) {
-    if (around_.end.is_over(progress_.run().round, progress_.run().uncounted))
-      closing_.begin(now, out);
-    else if (!is_pause_wanted_)
-      go_on(now, out);
+    leave_pause(now, out);
+  } else if (life.is_in<Renewing>()) {
+    if (renewal_.advance(now, out)) begin_round(now, {}, false, out);
   } else if (auto answer =
                  around_.exchange.begin_answer(now, around_.links, around_.budget.shortening())) {
     answer->mask_group = masks_.group();
@@ -182,7 +200,10 @@ void Training::advance(Time now, Outbox& out) {
 }
 
 // The last round before the pause is absorbed already.
-void Training::go_on(Time now, Outbox& out) {
+void Training::leave_pause(Time now, Outbox& out) {
+  if (around_.end.is_over(progress_.run().round, progress_.run().uncounted))
+    return closing_.begin(now, out);
+  if (is_pause_wanted_) return;
   progress_.go_on(now);
   around_.exchange.rest(false);
   out.event(Event::Kind::resumed, fmt::format("resumed after round {}", progress_.run().round));
@@ -239,8 +260,9 @@ void Training::save_last(Time now, Outbox& out) {
 
 Time Training::deadline() const {
   const Life& life = around_.life;
-  const bool waits = life.is_in<Waiting>() && life.is_free() && is_led_ && !solitude_.is_alone();
-  return waits ? around_.exchange.deadline(around_.links) : kNever;
+  const bool waits =
+      life.is_in<Waiting>() && life.is_free() && lead_.is_led && !solitude_.is_alone();
+  return waits ? around_.exchange.deadline(around_.links) : renewal_.deadline();
 }
 
 }  // namespace starling::gossip

@@ -21,6 +21,7 @@
 #include "gossip/node/life.h"
 #include "gossip/node/mask_groups.h"
 #include "gossip/node/pace.h"
+#include "gossip/node/renewal.h"
 #include "gossip/node/run_end.h"
 #include "gossip/node/saver.h"
 #include "gossip/node/setting_log.h"
@@ -56,6 +57,8 @@ class Training {
         solitude_(options),
         closing_({options, around.members, around.life, around.exchange, around.saver, around.end,
                   around.settlement, progress_, masks_}),
+        renewal_(
+            {around.life, around.exchange, around.links, around.settings, around.budget, closing_}),
         evaluations_(options.evaluation) {}
 
   // Starts with the round after `round`, the round of an adopted model, or 0. `before`: continues
@@ -71,16 +74,15 @@ class Training {
   // Then copies the state once more, if the saver wants a last checkpoint.
   void save_last(Time now, Outbox& out);
 
-  // Ends with the round under way, and begins no more until resume(). Both may be repeated.
-  void pause() { is_pause_wanted_ = true; }
-  void resume() { is_pause_wanted_ = false; }
+  // Whether to end with the round under way, and to begin no more for now. May be repeated.
+  void want_pause(bool is_wanted) { is_pause_wanted_ = is_wanted; }
   // Looks whom a round may wait for, and at the training of the others, for a relay: it ends a
   // round only if they lead it there.
   void follow(const Roster& members) {
     solitude_.follow(around_.links, members);
     if (!is_relay(options_)) return;
-    any_trains_ = any_other_trains(members);
-    is_led_ = any_trains_ && around_.exchange.is_led(around_.links, members);
+    lead_.any_trains = any_other_trains(members);
+    lead_.is_led = lead_.any_trains && around_.exchange.is_led(around_.links, members);
   }
   // Why this node rests although it is not paused; empty: it does not.
   std::string rest_reason(Time now) const;
@@ -106,7 +108,7 @@ class Training {
   void begin_copy(Time now, Outbox& out);
   void begin_checkpoint(Time now, Outbox& out);
   void run(Errand errand, optim::Job job, Outbox& out);
-  void go_on(Time now, Outbox& out);
+  void leave_pause(Time now, Outbox& out);
   void end_round(Time now, phases::Computing::Then then, Outbox& out);
   void measure(Time now, bool has_ended, Outbox& out);
   bool saves(Time now, std::uint64_t round, bool rests);
@@ -119,9 +121,13 @@ class Training {
   MaskGroups masks_;
   Solitude solitude_;
   bool is_pause_wanted_ = false;
-  bool any_trains_ = true;  // any_other_trains(), when it was looked last
-  bool is_led_ = true;
+  // Of a relay, when it was looked last.
+  struct Lead {
+    bool any_trains = true;  // any_other_trains()
+    bool is_led = true;
+  } lead_;
   Closing closing_;
+  Renewal renewal_;
   Evaluations evaluations_;
   std::shared_ptr<const optim::Shard> shard_;
   UnderWay under_way_;

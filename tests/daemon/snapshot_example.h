@@ -39,13 +39,13 @@ inline Snapshot example_snapshot() {
                        .name = "node-0",
                        .incarnation = 3,
                        .control = {.host = "127.0.0.1", .port = 7600},
-                       .http = {.host = "10.0.0.1", .port = 7680},
-                       .algorithm = "dpsgd",
-                       .schedule = "rounds",
-                       .codec = "i4"};
+                       .http = {.host = "10.0.0.1", .port = 7680}};
   snapshot.now = Time(std::chrono::seconds(60));
   gossip::Status& status = snapshot.status;
   status.state = gossip::State::training;
+  status.algorithm = "dpsgd";
+  status.schedule = "rounds";
+  status.codec = "i4";
   status.reasons = {"one member is dead"};
   status.run.round = 42;
   status.run.steps = 42;

@@ -67,7 +67,7 @@ TEST_CASE("A node votes for the end when its numbers come to any goal") {
     options.goal = read_options(reader).goal;
     const test::Party node(options);
     Exchange exchange(options);
-    RunEnd end(options, true);
+    RunEnd end(options, exchange.rounds());
     std::optional<optim::Evaluation> evaluation = optim::Evaluation{.loss = 0.5, .accuracy = 1};
     for (std::uint64_t k = 1; k < 6; ++k) {
       evaluation->round = k;

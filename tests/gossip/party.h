@@ -61,7 +61,7 @@ struct Party {
       : options(given),
         outbox(1, node_id(given.name), given.incarnation, given.credentials),
         membership(options, outbox.notary(), now),
-        links(given) {
+        links(options) {
     outbox.begin(out);
   }
 

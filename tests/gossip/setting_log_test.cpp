@@ -49,7 +49,7 @@ struct Desk {
   }
   // stop.rounds in that round.
   std::uint64_t in(std::uint64_t round) {
-    log.enter(round, budget, party.outbox);
+    log.enter(round, party.membership.roster(), budget, party.outbox);
     return party.options.goal.rounds;
   }
 

@@ -20,7 +20,7 @@ struct Trainee : Party {
         exchange(options),
         budget(steps, {}),
         saver(options.checkpoint, now),
-        end(options, exchange.rounds().are_related()),
+        end(options, exchange.rounds()),
         settlement(options, end, {membership.roster(), links, gate}),
         settings(options, {}),
         training(options, {membership.roster(), life, exchange, links, donor, saver, budget, end,
@@ -185,11 +185,11 @@ TEST_CASE("A round is measured from its beginning to its end and a pause is no p
   // Nobody is waited for: the exchange is mixing, 70 of 100 ms, and a step takes the other 30.
   run(20, 70ms);
   CHECK(node.budget.wishes().steps == 4);
-  node.training.pause();
+  node.training.want_pause(true);
   run(1, 70ms);
   node.trained(Trainee::answer(node.job()));
   node.now += 1h;
-  node.training.resume();
+  node.training.want_pause(false);
   node.advance();
   run(20, 70ms);
   CHECK(node.budget.wishes().steps == 4);
@@ -279,12 +279,12 @@ TEST_CASE("The time of training is that of its rounds without pauses") {
   take_round();
   take_round();
   CHECK(node.training.progress().lived() == 4s);
-  node.training.pause();
+  node.training.want_pause(true);
   take_round();
   take_round();
   REQUIRE(node.life.is_in<phases::Paused>());
   node.now += 60s;
-  node.training.resume();
+  node.training.want_pause(false);
   node.advance();
   while (!node.life.has_come_to<phases::Ending>()) take_round();
   const Duration whole = node.training.progress().lived();

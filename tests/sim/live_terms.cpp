@@ -49,12 +49,17 @@ gossip::Reconfigure reconfigure_from(const gossip::Options& node, const optim::O
     optim::Options steps = training;
     optim::take_live(steps, optim::read_options(reader, *optim::format_named("f64")));
     TRY_DO(reader.verdict());
+    steps.aggregation.slicing.is_on = read.schedule->is_in_slices;
     const auto kept = next.checkpoint;
     take_live(next, read);
     next.checkpoint = kept;
+    next.algorithm = full_name(steps);
+    next.codec = to_string(steps.codec);
+    next.needs = needs_of(steps);
+    next.encodings = encodings_of(steps);
+    next.training_form = form_of(steps);
     next.local_steps = steps.local_steps;
     next.goal.keep = node.goal.keep;
-    next.topology.sequence = node.topology.sequence;
     return gossip::Reconfigured{std::make_shared<const gossip::Options>(std::move(next)),
                                 std::make_shared<const optim::Options>(std::move(steps))};
   };

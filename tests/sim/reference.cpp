@@ -225,6 +225,7 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   options.base.topology.kind = kind;
   options.base.algorithm = optim::full_name(training);
   options.base.needs = needs_of(training);
+  options.base.training_form = form_of(training);
   options.base.local_steps = training.local_steps;
   options.base.encodings = encodings_of(training);
   options.format = readable_format(training);
