@@ -217,8 +217,14 @@ void NodeParts::settle(Time now) {
   sample(*this, now);
   fleet.sends().add(now, outbox.sent_bytes());
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
+  // A peer whose rounds are over offers no vector that a count could lack.
+  const auto offers = [this](NodeId peer) {
+    const Member* member = members.find(peer);
+    return !member || !has_ended(*member);
+  };
   for (NodeId peer : exchange.sessions().take_broken())
-    links.restart(now, peer, "the counts of vectors at its ends differ", Duration{}, outbox);
+    if (offers(peer))
+      links.restart(now, peer, "the counts of vectors at its ends differ", Duration{}, outbox);
   // In slices a round needs all members of the graph.
   if (!options.schedule->is_in_slices)
     for (const Neighbors::Barred& edge : exchange.neighbors().take_barred())
