@@ -231,9 +231,9 @@ bool counts_pairs(const Options& options) {
                             options.schedule->is_loose;
   // The two vectors of a pair would go in different rounds.
   const bool goes_one_way =
-      options.topology.sequence.moves() && topology::is_directed(options.topology.kind);
-  return options.needs.in_order ||
-         (options.missing == Missing::late && !takes_newest && !goes_one_way);
+      options.topology.sequence.moves() && topology::is_directed(options.topology);
+  return !options.needs.sums && (options.needs.in_order || (options.missing == Missing::late &&
+                                                            !takes_newest && !goes_one_way));
 }
 
 std::string_view name(Missing missing) {

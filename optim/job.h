@@ -2,8 +2,8 @@
 // node as payload handles, never as numbers.
 //
 // One job is, in this order and each part only if asked for:
-//   options   values of settings from this job on; if vectors mean something else by them
-//             (form_of()), the algorithm begins anew from the model
+//   options   values of settings from this job on
+//   anew      the algorithm begins anew from the model
 //   adopt     go on from this snapshot of another node, not from the own state; with `resume`, of
 //             which what only the learner reads is taken
 //   resume    go on from the state that this node saved in an earlier life
@@ -58,6 +58,7 @@ struct Job {
   std::uint64_t uncounted = 0;
   // The values of live keys from now on (take_live() in optim/options.h); null: as before.
   std::shared_ptr<const Options> options;
+  bool anew = false;
   std::optional<Payload> adopt;
   // The largest ||x|| that such a snapshot may have: what other nodes' models have, and room.
   double adopt_norm_most = std::numeric_limits<double>::infinity();

@@ -30,6 +30,10 @@ struct Needs {
   // Vectors are encoded against earlier ones (codec/channel.h): every pair of an edge is handed to
   // the trainer, in order.
   bool in_order = false;
+  // Vectors hold sums of all that went over their edge, so that a later one makes up for a lost one
+  // and edges may lead one way (combine/running_sums.h). Job::offer_to holds the edges that lead to
+  // a peer. Where an edge closes, all nodes begin anew.
+  bool sums = false;
   // A node offers its parameters before the local step of a round, so that computing and
   // communicating overlap.
   bool overlaps = false;

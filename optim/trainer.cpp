@@ -147,14 +147,13 @@ class TypedTrainer final : public Trainer {
     Done done;
     done.round = job.round;
     if (job.options) {
-      const bool is_anew = form_of(*job.options) != form_of(options_);
       take_live(options_, *job.options);
       learner_->set_batch_size(options_.batch_size);
-      if (is_anew && algorithm_) {
-        const std::span<const S> x = algorithm_->model();
-        begin_at(std::vector<S>(x.begin(), x.end()));
-        done.workload = workload();
-      }
+    }
+    if (job.anew && algorithm_) {
+      const std::span<const S> x = algorithm_->model();
+      begin_at(std::vector<S>(x.begin(), x.end()));
+      done.workload = workload();
     }
     take_duties(job, done);
     if (algorithm_)

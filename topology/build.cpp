@@ -69,6 +69,10 @@ bool is_directed(Kind kind) {
   return row_of(kind).is_directed;
 }
 
+bool is_directed(const Options& options) {
+  return is_directed(options.kind) || (options.kind == Kind::file && !options.arcs.empty());
+}
+
 Result<Graph> build(const Options& options, std::span<const Site> sites) {
   if (has_own_edges(options.sequence)) {
     const Graph graph = options.sequence.row->edges(options, sites);

@@ -30,6 +30,8 @@ std::string graph_name(const Options& options, std::size_t n);
 
 // Whether the edges of the kind lead one way.
 bool is_directed(Kind kind);
+// The same of the options: an edge list may hold some that lead one way.
+bool is_directed(const Options& options);
 
 // The graph of the present members; vertex k is the k-th site. Members come and go, so a number
 // that does not fit the kind is no error: the result is the nearest connected graph (see shapes.h

@@ -57,12 +57,14 @@ Result<Graph> make_listed(const Options& options, Sites sites) {
   std::map<std::string_view, int> vertex;
   for (int k = 0; k < count(sites); ++k) vertex.emplace(sites[k].name, k);
   Edges edges;
-  for (const auto& [a, b] : options.edges) {
+  const auto add = [&](const std::string& a, const std::string& b) {
     const auto first = vertex.find(a), second = vertex.find(b);
     if (first != vertex.end() && second != vertex.end())
       edges.emplace_back(first->second, second->second);
-  }
-  return undirected(count(sites), edges);
+  };
+  for (const auto& [a, b] : options.edges) add(a, b), add(b, a);
+  for (const auto& [a, b] : options.arcs) add(a, b);
+  return directed(count(sites), edges);
 }
 
 // ---- the neighbours of one vertex
@@ -85,15 +87,19 @@ Result<Neighbors> near_erdos_renyi(const Options& options, Sites sites, int vert
 // From the listed edges that name the vertex.
 Result<Neighbors> near_listed(const Options& options, Sites sites, int vertex) {
   const std::string& name = sites[vertex].name;
-  std::set<std::string_view> named;
-  for (const auto& [a, b] : options.edges) {
-    if (a == name) named.insert(b);
-    if (b == name) named.insert(a);
+  std::set<std::string_view> to, from;
+  const auto add = [&](const std::string& a, const std::string& b) {
+    if (a == name) to.insert(b);
+    if (b == name) from.insert(a);
+  };
+  for (const auto& [a, b] : options.edges) add(a, b), add(b, a);
+  for (const auto& [a, b] : options.arcs) add(a, b);
+  Neighbors near;
+  for (int k = 0; k < count(sites); ++k) {
+    if (to.contains(sites[k].name)) near.out.push_back(k);
+    if (from.contains(sites[k].name)) near.in.push_back(k);
   }
-  std::vector<int> near;
-  for (int k = 0; k < count(sites); ++k)
-    if (named.contains(sites[k].name)) near.push_back(k);
-  return both_ways(std::move(near));
+  return near;
 }
 // For kinds that need the whole graph.
 template <auto make>

@@ -24,14 +24,16 @@ const std::vector<std::string_view>& names() {
 
 // The file's edges; its path may differ by node.
 std::string print_edges(const Options& options) {
-  NamedEdges edges = options.edges;
-  if (edges.empty()) return {};
+  NamedEdges edges = options.edges, arcs = options.arcs;
+  if (edges.empty() && arcs.empty()) return {};
   for (auto& [a, b] : edges)
     if (b < a) std::swap(a, b);
   std::ranges::sort(edges);
+  std::ranges::sort(arcs);
   std::string text;
   for (const auto& [a, b] : edges) text += a + " " + b + "\n";
-  return fmt::format("{} edges (#{:08x})", edges.size(), stable_hash(text) >> 32);
+  for (const auto& [a, b] : arcs) text += a + " -> " + b + "\n";
+  return fmt::format("{} edges (#{:08x})", edges.size() + arcs.size(), stable_hash(text) >> 32);
 }
 
 // One for each row.
@@ -75,7 +77,7 @@ const Bindings<Options>& bindings() {
         .bind("topology.file", &Options::file, Text{}, agreed,
               "path of the edge list of kind file: two node names a line, # starts a comment. A "
               "number k is short for node-k. "
-              "Edges have no direction.")
+              "a -> b leads from a to b alone.")
         .agrees_on(print_edges)
         .bind("topology.seed", &Options::seed, Whole{0, std::numeric_limits<std::int64_t>::max()},
               agreed,
@@ -156,43 +158,49 @@ std::string sequence_problem(const Options& options) {
 
 namespace {
 
-// The names of one edge; networkx writes {} after them.
-Result<std::vector<std::string>> parse_edge(std::string_view line) {
+struct ListedEdge {
+  std::string from, to;
+  bool is_one_way = false;
+};
+
+// networkx writes {} after the names.
+Result<ListedEdge> parse_edge(std::string_view line) {
   std::string spaced(line);
   std::ranges::replace(spaced, '\t', ' ');
   std::vector<std::string> names = split(spaced, ' ');
   if (names.size() == 3 && names[2] == "{}") names.pop_back();
+  const bool is_one_way = names.size() == 3 && names[1] == "->";
+  if (names.size() == 3 && (is_one_way || names[1] == "--")) names.erase(names.begin() + 1);
   if (names.size() == 3 && parse_number(names[2]))
     return fail(
         "has a weight; expected two names, for an edge weighs 1 / (1 + the larger degree of its "
         "ends)");
-  if (names.size() == 3 && (names[1] == "->" || names[1] == "--"))
-    return fail("has a sign; expected two names apart by a blank, for edges have no direction");
   if (names.size() != 2)
-    return fail("holds {} names; expected two names apart by a blank", names.size());
+    return fail("holds {} names; expected two names apart by a blank, or by ->", names.size());
   for (std::string& name : names)
     if (parse_integer(name)) name.insert(0, "node-");
   if (names[0] == names[1]) return fail("joins a node with itself; expected two different names");
-  return names;
+  return ListedEdge{names[0], names[1], is_one_way};
 }
 
 }  // namespace
 
-Result<NamedEdges> parse_edges(std::string_view text, std::string_view path) {
-  NamedEdges edges;
+Result<EdgeList> parse_edges(std::string_view text, std::string_view path) {
+  EdgeList list;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t stop = std::min(text.find('\n'), text.size());
     const std::string_view line = trim(text.substr(0, std::min(stop, text.find('#'))));
     text.remove_prefix(std::min(stop + 1, text.size()));
     if (line.empty()) continue;
-    auto names = parse_edge(line);
-    if (!names) return fail("{}:{}: \"{}\" {}", path, number, line, names.error().text);
-    if (edges.size() == kEdgesLimit)
+    auto edge = parse_edge(line);
+    if (!edge) return fail("{}:{}: \"{}\" {}", path, number, line, edge.error().text);
+    if (list.edges.size() + list.arcs.size() == kEdgesLimit)
       return fail("{}:{}: \"{}\" is one edge too many; expected at most {}", path, number, line,
                   kEdgesLimit);
-    edges.emplace_back(std::move((*names)[0]), std::move((*names)[1]));
+    (edge->is_one_way ? list.arcs : list.edges)
+        .emplace_back(std::move(edge->from), std::move(edge->to));
   }
-  return edges;
+  return list;
 }
 
 }  // namespace starling::topology

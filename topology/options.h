@@ -52,7 +52,9 @@ struct Options {
   double probability = 0.1;  // erdos-renyi: of an edge; small-world: of a rewiring
   std::string file = {};     // path of the edge list of kind file
   std::uint64_t seed = 1;
-  NamedEdges edges = {};  // of the file; the caller of read_options() fills it
+  // Of the file: edges both ways, and those that lead from the first to the second name alone. The
+  // caller of read_options() fills them.
+  NamedEdges edges = {}, arcs = {};
   SequenceChoice sequence = {};
 };
 
@@ -65,7 +67,7 @@ Result<SequenceChoice> parse_sequence(std::string_view text);
 void describe(Schema& schema);
 // The agreed keys and their values; of the file, its edges.
 std::vector<Term> agreed(const Options& options);
-// Collects what is wrong with the values in the reader. Leaves `edges` empty.
+// Collects what is wrong with the values in the reader. Leaves `edges` and `arcs` empty.
 Options read_options(Reader& reader);
 
 // Why the degree is invalid for any number of nodes; empty if it is not.
@@ -74,8 +76,11 @@ std::string_view degree_problem(const Options& options);
 // Why the sequence of graphs does not go with the kind; empty if it does.
 std::string sequence_problem(const Options& options);
 
-// One edge a line, two names separated by blanks; a number k is short for node-k, and `#` starts a
-// comment. The path is for errors.
-Result<NamedEdges> parse_edges(std::string_view text, std::string_view path);
+// One edge a line, two names separated by blanks, or "a -> b" for one that leads from a to b alone;
+// a number k is short for node-k, and `#` starts a comment. The path is for errors.
+struct EdgeList {
+  NamedEdges edges = {}, arcs = {};
+};
+Result<EdgeList> parse_edges(std::string_view text, std::string_view path);
 
 }  // namespace starling::topology

@@ -1,3 +1,4 @@
+#include <functional>
 #include <map>
 #include <string_view>
 
@@ -42,19 +43,20 @@ Result<void> validate_degree(const Options& options, std::size_t n) {
 }
 
 // The nodes in an edge list, with arbitrary ids.
-std::vector<Site> named_sites(const NamedEdges& edges) {
+std::vector<Site> named_sites(const Options& options) {
   std::map<std::string_view, NodeId> names;
-  for (const auto& [a, b] : edges) {
-    names.emplace(a, node_id(a));
-    names.emplace(b, node_id(b));
-  }
+  for (const NamedEdges& edges : {std::cref(options.edges), std::cref(options.arcs)})
+    for (const auto& [a, b] : edges) {
+      names.emplace(a, node_id(a));
+      names.emplace(b, node_id(b));
+    }
   std::vector<Site> sites;
   for (const auto& [name, id] : names) sites.push_back({id, std::string(name)});
   return sites;
 }
 
 Result<void> validate_file(const Options& options, std::size_t n) {
-  const std::vector<Site> sites = named_sites(options.edges);
+  const std::vector<Site> sites = named_sites(options);
   if (sites.size() != n && !(sites.empty() && n == 1))
     return fail("topology.file = \"{}\": names {} nodes, expected every node once or more; n = {}",
                 options.file, sites.size(), n);
@@ -87,7 +89,7 @@ Result<void> validate(const Options& options, std::size_t n) {
 
 Result<void> validate(const Options& options, std::span<const Site> sites) {
   if (options.kind == Kind::file && sites.size() > 1) {
-    const std::vector<Site> named = named_sites(options.edges);
+    const std::vector<Site> named = named_sites(options);
     if (const Site* stranger = first_unknown(named, sites))
       return fail("topology.file = \"{}\": names \"{}\", expected names of nodes, such as \"{}\"",
                   options.file, stranger->name, sites.front().name);

@@ -123,8 +123,11 @@ AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::Lear
   if (is_pairwise) return {exact, because + ", and two at a time exchange"};
   if (moves_as_one(node, learner))
     return {plain, because + ", but all are neighbours and average exactly"};
-  if (topology::is_directed(node.topology.kind))
-    return {plain, because + ", but an exact algorithm needs edges that lead both ways"};
+  if (topology::is_directed(node.topology))
+    return node.topology.sequence.moves()
+               ? AlgorithmChoice{plain, because + ", but edges lead one way, others each round"}
+               : AlgorithmChoice{optim::algorithm_named("push-pull"),
+                                 because + ", and edges lead one way"};
   if (!reader.is_default("exchange.missing") && node.missing != gossip::Missing::late)
     return {plain, fmt::format("exchange.missing={}", name(node.missing))};
   return {exact, because + what_else(*exact, node, learner, reader)};

@@ -317,9 +317,10 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
     else
       reader.mistake("model.from", start.error().text);
   }
+  const Result<void> loaded = load_edges(config.node.topology);
   derive(config, reader);
   TRY_DO(reader.verdict());
-  TRY_DO(load_edges(config.node.topology));
+  TRY_DO(loaded);
   config.node.terms = models::agreed(config.learner);
   config.learner.data.site = config.node.name;
   return config;
@@ -327,15 +328,15 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
 
 Result<Config> read_again(Settings settings, const Config& before) {
   settings = for_role(std::move(settings));
-  settings.set("optim.algorithm", std::string(before.learner.optim.algorithm->name), "the start");
-  settings.set("exchange.schedule", std::string(before.node.schedule->name), "the start");
   Reader reader(settings);
   Config config = read_values(reader);
   config.learner.model.start = before.learner.model.start;
+  if (config.node.topology.kind == before.node.topology.kind) {
+    config.node.topology.edges = before.node.topology.edges;
+    config.node.topology.arcs = before.node.topology.arcs;
+  }
   derive(config, reader);
   TRY_DO(reader.verdict());
-  if (config.node.topology.kind == before.node.topology.kind)
-    config.node.topology.edges = before.node.topology.edges;
   return config;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace starling::daemon {
 namespace {
@@ -30,7 +31,9 @@ Result<std::string> read_text(const std::string& path) {
 Result<void> load_edges(topology::Options& options) {
   if (options.kind != topology::Kind::file) return {};
   TRY(const std::string text, read_text(options.file));
-  TRY(options.edges, topology::parse_edges(text, options.file));
+  TRY(topology::EdgeList list, topology::parse_edges(text, options.file));
+  options.edges = std::move(list.edges);
+  options.arcs = std::move(list.arcs);
   return {};
 }
 

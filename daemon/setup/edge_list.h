@@ -10,7 +10,7 @@ namespace starling::daemon {
 
 inline constexpr std::size_t kEdgeListBytesLimit = 64 * 1024 * 1024;
 
-// Fills `options.edges` from `options.file`; does nothing for any other kind.
+// Fills `options.edges` and `options.arcs` from `options.file`; does nothing for any other kind.
 Result<void> load_edges(topology::Options& options);
 
 }  // namespace starling::daemon

@@ -227,7 +227,7 @@ void check_codec(const gossip::Options& node, const optim::Options& training, Re
         fmt::format("tells what changed since the vector before, so that none can be left out, as "
                     "with exchange.missing = {}; use late, or codec bf16",
                     gossip::name(node.missing)));
-  if (topology::is_directed(node.topology.kind))
+  if (topology::is_directed(node.topology))
     refuse(
         fmt::format("counts the vectors both ways of an edge, and those of topology.kind = {} lead "
                     "one way; use kind hypercube or random, or codec bf16",
@@ -277,7 +277,7 @@ bool refuse_over_turns(const gossip::Options& node, const optim::Options& traini
            "goes on in the direction in which one neighbour pulled, farther than the others "
            "of later rounds pull back",
            "mean, or topology.sequence still");
-  else if (topology::is_directed(node.topology.kind))
+  else if (topology::is_directed(node.topology))
     refuse(sequence, "shortens one way alone where edges lead one way, so that models stay apart",
            "mean, or topology.kind hypercube");
   else
@@ -404,6 +404,27 @@ bool allows(const AlgorithmRow& algorithm, const gossip::Options& node,
          (allows_mixed_rounds(algorithm) || !mixes_rounds(node));
 }
 
+// Running sums are numbers by themselves, and an edge carries them in every round.
+void check_sums(const gossip::Options& node, const optim::Options& training, Reader& reader) {
+  const AlgorithmRow& algorithm = *training.algorithm;
+  if (!algorithm.needs.sums) return;
+  const auto refuse = [&](std::string_view key, const std::string& what, std::string_view instead) {
+    reader.mistake(std::string(key),
+                   fmt::format("{} tells sums of all that went over an edge, and {}; use {}, or "
+                               "algorithm gt",
+                               algorithm.name, what, instead));
+  };
+  if (training.codec.remembers())
+    refuse(training.codec.coding.parts > 1 ? "exchange.parts" : "exchange.codec",
+           to_string(training.codec) + " tells what has changed", "native");
+  else if (training.codec.format->width < sizeof(float))
+    refuse("exchange.codec", to_string(training.codec) + " rounds a sum by more than is new in it",
+           "f32");
+  if (node.topology.sequence.moves())
+    refuse("topology.sequence",
+           to_string(node.topology.sequence) + " has other edges in each round", "still");
+}
+
 void check_legality(const gossip::Options& node, const optim::Options& training, Reader& reader) {
   const AlgorithmRow& algorithm = *training.algorithm;
   check_optimizer(training, reader);
@@ -418,14 +439,16 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   check_codec(node, training, reader);
   check_overlap(node, training, reader);
   check_aggregation(node, training, reader);
+  check_sums(node, training, reader);
   const optim::Needs& needs = algorithm.needs;
+  if (needs.sums) return;
   if (needs.fanout == Fanout::same && needs.pairing == Pairing::newest && !needs.is_pairwise)
     return;
-  if (topology::is_directed(node.topology.kind))
+  if (topology::is_directed(node.topology))
     reader.mistake("topology.kind",
                    fmt::format("its edges lead one way, and {} needs both; use hypercube or "
-                               "random, or algorithm dpsgd",
-                               algorithm.name));
+                               "random, or algorithm {}",
+                               algorithm.name, algorithm.is_exact ? "push-pull" : "dpsgd"));
 }
 
 }  // namespace starling::daemon

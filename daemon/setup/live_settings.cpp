@@ -76,6 +76,9 @@ std::string LiveSettings::refusal_of(const Term& change) const {
 Result<Config> LiveSettings::with(std::span<const Term> terms) const {
   std::vector<std::string> refusals;
   Settings settings = settings_;
+  // What followed from other settings at the start stays where nobody sets it.
+  settings.set("optim.algorithm", std::string(config_.learner.optim.algorithm->name), "the start");
+  settings.set("exchange.schedule", std::string(config_.node.schedule->name), "the start");
   for (const Term& term : terms)
     if (std::string refusal = refusal_of(term); !refusal.empty())
       refusals.push_back(std::move(refusal));

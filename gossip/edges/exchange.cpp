@@ -33,6 +33,13 @@ void hear_round(Time now, const LateRules& rules, std::uint64_t offered, Neighbo
   neighbor.hear(now, round);
 }
 
+// Adds the edges that lead to a peer.
+void add_ways_out(const Links& links, const Neighbors& neighbors, optim::Job& job) {
+  for (const auto& [peer, link] : links.all())
+    if (link.active && link.wanted.out && !neighbors.has_finished(peer))
+      job.offer_to.push_back({.edge = link.edge_id()});
+}
+
 }  // namespace
 
 Exchange::Exchange(const Options& options, const KeptExchange& before)
@@ -87,9 +94,9 @@ Wait Exchange::wait(const Links& links) const {
 
 void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& out) {
   const Scheduler::Rules& rules = scheduler_->rules();
-  rounds_.set_rounds_a_turn(rounds_a_turn(links.turns()));
+  rounds_.set_rounds_a_turn(rounds_a_turn(links.places().turns()));
   const Duration unmeasured = unmeasured_patience(waits_.rounds(), rounds_.has_joined());
-  neighbors_.begin_round(now, rounds_.round(), turns_in(links.turns(), rounds_.round()),
+  neighbors_.begin_round(now, rounds_.round(), turns_in(links.places().turns(), rounds_.round()),
                          unmeasured);
   const std::vector<EdgeView> edges = neighbors_.views(links, sessions_);
   if (rules.joins_furthest) {
@@ -144,7 +151,9 @@ void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shor
   for (const auto& [peer, link] : links.all())
     if (link.active)
       (neighbors_.has_finished(peer) ? job.ending : job.edges).push_back(link.edge_id());
-  if (!options_.needs.in_order || !job.offer) return;
+  if (!job.offer) return;
+  if (options_.needs.sums) add_ways_out(links, neighbors_, job);
+  if (!options_.needs.in_order) return;
   const std::uint64_t round = rounds_.round();
   const auto gets_it = [&](const EdgeView& edge) {
     if (neighbors_.has_finished(edge.peer)) return false;
@@ -153,7 +162,7 @@ void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shor
     return scheduler_->offers_over(edge, round);
   };
   const NodeId self = node_id(options_.name);
-  const RoundTurns turns = turns_in(links.turns(), round);
+  const RoundTurns turns = turns_in(links.places().turns(), round);
   for (EdgeView& edge : neighbors_.views(links, sessions_)) {
     take_turn(edge, turns);
     const Link& link = *links.active(edge.peer);
@@ -161,7 +170,7 @@ void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shor
     if (!number) continue;
     job.offer_to.push_back({link.edge_id(), *number, shortening});
     if (scheduler_->rules().vectors > 1)
-      job.offer_to.back().slot = links.slot(round, self, edge.peer);
+      job.offer_to.back().slot = links.places().slot(round, self, edge.peer);
   }
 }
 

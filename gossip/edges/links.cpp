@@ -17,6 +17,18 @@ constexpr Duration kHelloPauseLimit = std::chrono::seconds(5);
 // is noticed later. Shorter: idle nodes send more.
 constexpr Duration kMeasureEvery = std::chrono::seconds(5);
 
+// An edge that carries vectors one way only has no pairs.
+bool is_paired(const Options& options, const WantedEdge& edge) {
+  return counts_pairs(options) && edge.in && edge.out;
+}
+
+// Whether the message is of a member's present life, with the agreed values of this node. A
+// neighbour that restarted with others stays among the edges until the next want().
+bool is_fellow(const Envelope& from, const Roster& members) {
+  const Member* member = members.find(from.sender);
+  return member && member->incarnation == from.incarnation && members.agrees(*member);
+}
+
 }  // namespace
 
 bool Link::is_new() const {
@@ -41,25 +53,27 @@ Links::Links(const Options& options, const std::vector<KeptEdge>& memory)
   for (const KeptEdge& edge : memory) memory_[edge.peer] = edge;
 }
 
-void Links::open(Time now, std::uint64_t schema, const std::string& layout, Outbox& out) {
-  const std::uint64_t before =
-      std::exchange(schema_, std::max<std::uint64_t>(1, mix64(schema) ^ form_of(options_)));
+void Links::open(Time now, std::uint64_t schema, const std::string& layout) {
   model_ = {{"model", layout.substr(0, kNameBytesLimit)}};
-  if (before == 0 || before == schema_) return;
-  memory_.clear();
+  schema_ = std::max<std::uint64_t>(1, mix64(schema) ^ form_of(options_));
+  if (!std::exchange(is_shut_, false)) return;
   for (auto& [peer, link] : links_) {
-    out.send(peer, Bye{"settings of the exchange changed", link.epoch});
-    begin_anew(link);
-    link.is_paired = is_paired(link.wanted);
-    link.refusal.clear();
+    link.is_paired = is_paired(options_, link.wanted);
     link.pause = options_.timing.retry;
     link.next_hello = now;
   }
 }
 
-// An edge that carries vectors one way only has no pairs.
-bool Links::is_paired(const WantedEdge& edge) const {
-  return counts_pairs(options_) && edge.in && edge.out;
+void Links::shut(Outbox& out) {
+  is_shut_ = true;
+  renewals_.catch_up();
+  memory_.clear();
+  for (auto& [peer, link] : links_) {
+    out.send(peer, Bye{"begins anew", link.epoch});
+    link.active = false;
+    begin_anew(link);
+    link.refusal.clear();
+  }
 }
 
 void Links::want(Time now, const std::vector<WantedEdge>& edges, const Roster& members,
@@ -80,6 +94,7 @@ void Links::want(Time now, const std::vector<WantedEdge>& edges, const Roster& m
                                                       !member      ? "it is gone"
                                                       : !same_life ? "it started again"
                                                                    : "the topology changed"));
+    if (link.active) renewals_.edge_closed();
     out.put(Hangup{peer, Plane::bulk});
     return true;
   });
@@ -89,8 +104,10 @@ void Links::want(Time now, const std::vector<WantedEdge>& edges, const Roster& m
 
 void Links::want_one(Time now, const WantedEdge& edge, const Member& member) {
   Link& link = links_[edge.peer];
+  const bool loses_way = (link.wanted.in && !edge.in) || (link.wanted.out && !edge.out);
+  if (link.active && loses_way) renewals_.edge_closed();
   link.wanted = edge;
-  link.is_paired = is_paired(edge);
+  link.is_paired = is_paired(options_, edge);
   // A peer that has sent no hello yet may have restarted.
   const bool is_another = link.peer_incarnation == 0 && link.incarnation != member.incarnation;
   if (link.epoch != 0 && !is_another) return;
@@ -113,28 +130,9 @@ void Links::forget(Time now, bool all) {
 }
 
 void Links::say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out) {
-  out.send(link.wanted.peer,
-           Hello{link.epoch, echo, schema_, view_, link.memory.claim, link.clock.stamps(now)});
-}
-
-void Links::place(const std::shared_ptr<const std::vector<topology::Site>>& sites) {
-  hubs_.clear();
-  if (!sites) return;
-  nodes_ = sites->size();
-  for (const topology::Site& site : *sites)
-    if (!site.is_hidden) hubs_.push_back(site.id);
-}
-
-optim::Slot Links::slot(std::uint64_t round, NodeId self, NodeId peer) const {
-  const auto place = [&](NodeId node) {
-    return static_cast<std::size_t>(std::ranges::find(hubs_, node) - hubs_.begin());
-  };
-  return {.round = round,
-          .nodes = nodes_,
-          .hubs = hubs_.size(),
-          .own = place(self),
-          .theirs = place(peer),
-          .peer = peer};
+  if (is_shut_) return;
+  out.send(link.wanted.peer, Hello{link.epoch, echo, schema_, view_, link.memory.claim,
+                                   renewals_.value(), link.clock.stamps(now)});
 }
 
 void Links::tell_view(Time now, std::uint64_t view, Outbox& out) {
@@ -147,10 +145,6 @@ bool Links::are_open() const {
       links_, [](const auto& item) { return item.second.active || !item.second.refusal.empty(); });
 }
 
-bool Links::are_active() const {
-  return std::ranges::all_of(links_, [](const auto& item) { return item.second.active; });
-}
-
 bool Links::are_agreed() const {
   return are_open() && std::ranges::all_of(links_, [this](const auto& item) {
            return !item.second.active || item.second.peer_view == view_;
@@ -160,17 +154,12 @@ bool Links::are_agreed() const {
 void Links::receive(Time now, const Envelope& from, const Hello& hello, const Roster& members,
                     Outbox& out) {
   const auto found = links_.find(from.sender);
-  const Member* member = members.find(from.sender);
   // The edge is not wanted here, or not yet, as views differ for a moment. The peer repeats its
   // hello.
-  if (found == links_.end() || !member || member->incarnation != from.incarnation) return;
-  // A neighbour that restarted with other agreed values stays in links_ until the next want().
-  if (!members.agrees(*member)) return;
+  if (found == links_.end() || is_shut_ || !is_fellow(from, members)) return;
   ++version_;
   Link& link = found->second;
-  if (now < link.barred_until) return;
-  if (hello.schema != schema_) return refuse(link, out);
-  link.refusal.clear();
+  if (turn_away(now, link, hello, out)) return;
   link.clock.heard(now, hello.stamps);
   if (const auto trip = link.clock.round_trip()) link.rtt_s = seconds(*trip);
   const bool is_new = hello.epoch != link.peer_epoch || from.incarnation != link.peer_incarnation;
@@ -179,7 +168,7 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Ro
   link.peer_epoch = hello.epoch;
   link.peer_incarnation = from.incarnation;
   link.peer_view = hello.view;
-  link.active &= !is_new;
+  if (is_new && std::exchange(link.active, false)) renewals_.edge_closed();
   if (hello.echo == link.epoch && !link.active) activate(now, link, hello.claim, out);
   // The peer does not know this end's epoch yet, or this end has just learned the peer's.
   if (is_new || hello.echo != link.epoch) say_hello(now, link, link.peer_epoch, out);
@@ -187,19 +176,32 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Ro
 
 void Links::activate(Time now, Link& link, std::uint64_t claim, Outbox& out) {
   link.active = true;
+  renewals_.edge_opened();
   link.unanswered = 0;
   link.is_resumed = claim != 0 && claim == link.memory.claim;
   link.next_hello = now + kMeasureEvery;
   out.event(Event::Kind::edge_opened, fmt::format("edge to {} opened", link.name));
 }
 
-// The agreed keys are equal, but the peer's data give another model. Both ends send their model in
-// words; until then the refusal only says that something differs. The memory of an open edge is
-// dropped, so that the edge cannot continue from it later.
-void Links::refuse(Link& link, Outbox& out) {
+// Turns a peer away whose edge is barred or carries something else. Returns whether it did. The
+// memory of an open edge is dropped, so that the edge cannot continue from it later.
+bool Links::turn_away(Time now, Link& link, const Hello& hello, Outbox& out) {
+  if (now < link.barred_until) return true;
+  const bool is_other_model = hello.schema != schema_;
+  if (!is_other_model) link.refusal.clear();
+  const bool is_behind_or_ahead =
+      !is_other_model && options_.needs.sums && !renewals_.agrees(hello.renewals);
+  if (!is_other_model && !is_behind_or_ahead) return false;
   if (link.active) begin_anew(link);
+  // One of the two begins anew soon. A peer that does not know of it yet is told.
+  if (is_behind_or_ahead && hello.renewals < renewals_.value()) say_hello(now, link, 0, out);
+  if (!is_other_model) return true;
+  // The agreed keys are equal, but the peer's data give another model, or one of the two has other
+  // settings by now. Both ends send their model in words; until then the refusal only says that
+  // something differs.
   out.send(link.wanted.peer, Terms{false, model_});
   if (link.refusal.empty()) link.refusal = "its model or data differ from this node's";
+  return true;
 }
 
 void Links::receive(const Envelope& from, const Terms& message) {
@@ -225,7 +227,8 @@ void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {
 // If the edge opens again, it has another edge id.
 void Links::begin_anew(Link& link) {
   ++version_;
-  link.active = link.is_resumed = false;
+  if (std::exchange(link.active, false)) renewals_.edge_closed();
+  link.is_resumed = false;
   link.memory = {};
   link.peer_epoch = 0;
   link.epoch = ++last_epoch_;
@@ -243,6 +246,7 @@ void Links::restart(Time now, NodeId peer, const std::string& reason, Duration p
 }
 
 void Links::tick(Time now, Outbox& out) {
+  if (is_shut_) return;
   for (auto& [peer, link] : links_) {
     if (now < link.next_hello) continue;
     link.next_hello = now + (link.active ? kMeasureEvery : link.pause);
@@ -254,6 +258,7 @@ void Links::tick(Time now, Outbox& out) {
 
 Time Links::deadline() const {
   Time next = kNever;
+  if (is_shut_) return next;
   for (const auto& [peer, link] : links_) next = std::min(next, link.next_hello);
   return next;
 }

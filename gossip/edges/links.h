@@ -12,7 +12,8 @@
 
 #include "base/time.h"
 #include "gossip/checkpoint.h"
-#include "gossip/edges/turns.h"
+#include "gossip/edges/places.h"
+#include "gossip/edges/renewal_count.h"
 #include "gossip/members/roster.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
@@ -72,29 +73,25 @@ class Links {
   // `options` outlive this.
   explicit Links(const Options& options, const std::vector<KeptEdge>& memory = {});
 
-  // Sets the hash of the model, and the model in words. No hello is sent before. With other ones,
-  // or other options (form_of()), all edges begin anew.
-  void open(Time now, std::uint64_t schema, const std::string& layout, Outbox& out);
+  // Sets the hash of the model, and the model in words. No hello is sent before, and none after
+  // shut() until another call.
+  void open(Time now, std::uint64_t schema, const std::string& layout = {});
+  // Closes all edges: what they carried means nothing from here on.
+  void shut(Outbox& out);
+  // Whether to shut them since an edge of some node has closed (RenewalCount).
+  bool must_shut() const { return options_.needs.sums && renewals_.is_behind(); }
   // Drops the memory of edges from an earlier run; that of active edges only with `all`.
   void forget(Time now, bool all);
   // Opens and closes edges so that exactly the wanted ones remain.
   void want(Time now, const std::vector<WantedEdge>& edges, const Roster& members, Outbox& out);
-  // Sets the turns of each round; null if every round uses all edges.
-  void take(std::shared_ptr<const Turns> turns) { turns_ = std::move(turns); }
-  const Turns* turns() const { return turns_.get(); }
-  // Sets the nodes of the topology, in its order; null: none yet.
-  void place(const std::shared_ptr<const std::vector<topology::Site>>& sites);
-  // The places of this node and of a peer among the nodes that sum slices in that round. These are
-  // the nodes that can be dialled, because they are neighbours of all others.
-  optim::Slot slot(std::uint64_t round, NodeId self, NodeId peer) const;
+  void take(Places places) { places_ = std::move(places); }
+  const Places& places() const { return places_; }
   // Sends all neighbours the hash of the members from which this node's topology is computed.
   void tell_view(Time now, std::uint64_t view, Outbox& out);
   // Whether every edge is refused, or open between topologies computed from the same members.
   bool are_agreed() const;
   // Whether every edge is open or refused.
   bool are_open() const;
-  // Whether every edge is open.
-  bool are_active() const;
   void receive(Time now, const Envelope& from, const Hello& hello, const Roster& members,
                Outbox& out);
   void receive(const Envelope& from, const Bye& bye, Outbox& out);
@@ -116,8 +113,7 @@ class Links {
  private:
   void activate(Time now, Link& link, std::uint64_t claim, Outbox& out);
   void begin_anew(Link& link);
-  bool is_paired(const WantedEdge& edge) const;
-  void refuse(Link& link, Outbox& out);
+  bool turn_away(Time now, Link& link, const Hello& hello, Outbox& out);
   void want_one(Time now, const WantedEdge& edge, const Member& member);
   void say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out);
 
@@ -129,11 +125,11 @@ class Links {
   // for one of the second.
   std::uint64_t last_epoch_;
   std::uint64_t version_ = 1;
+  RenewalCount renewals_;
+  bool is_shut_ = false;
   std::map<NodeId, KeptEdge> memory_;  // by peer, for edges not wanted yet
   std::map<NodeId, Link> links_;
-  std::shared_ptr<const Turns> turns_;
-  std::size_t nodes_ = 0;     // number of nodes in the topology
-  std::vector<NodeId> hubs_;  // the nodes of the topology that can be dialled
+  Places places_;
 };
 
 }  // namespace starling::gossip

@@ -81,6 +81,14 @@ bool is_informed(const NodeParts& parts, Time now) {
   return !parts.has_news() && !parts.settings.is_behind(now);
 }
 
+// A peer whose rounds are over offers no vector that a count could lack.
+void reopen_broken(NodeParts& parts, Time now) {
+  for (const NodeId peer : parts.exchange.sessions().take_broken())
+    if (const Member* member = parts.members.find(peer); !member || !has_ended(*member))
+      parts.links.restart(now, peer, "the counts of vectors at its ends differ", Duration{},
+                          parts.outbox);
+}
+
 // What new values of settings mean for other parts than the training.
 void follow_settings(NodeParts& parts, Time now) {
   parts.settings.tick(now, parts.members, parts.outbox);
@@ -185,7 +193,7 @@ void learn_workload(NodeParts& parts, Time now, const optim::Workload& workload)
     parts.gate.set_payload_limit(std::max(workload.payload_bytes, workload.snapshot_bytes));
   parts.gate.set_buffers(workload.vector_bytes, workload.take_buffer);
   if (parts.was_ready && workload.schema_hash != 0)
-    parts.links.open(now, workload.schema_hash, workload.schema, parts.outbox);
+    parts.links.open(now, workload.schema_hash, workload.schema);
 }
 
 void donate(NodeParts& parts, Time now, optim::Done& done) {
@@ -217,14 +225,7 @@ void NodeParts::settle(Time now) {
   sample(*this, now);
   fleet.sends().add(now, outbox.sent_bytes());
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
-  // A peer whose rounds are over offers no vector that a count could lack.
-  const auto offers = [this](NodeId peer) {
-    const Member* member = members.find(peer);
-    return !member || !has_ended(*member);
-  };
-  for (NodeId peer : exchange.sessions().take_broken())
-    if (offers(peer))
-      links.restart(now, peer, "the counts of vectors at its ends differ", Duration{}, outbox);
+  reopen_broken(*this, now);
   // In slices a round needs all members of the graph.
   if (!options.schedule->is_in_slices)
     for (const Neighbors::Barred& edge : exchange.neighbors().take_barred())
@@ -243,7 +244,7 @@ void NodeParts::settle(Time now) {
 // The startup is ready, for the first time or after it adopted another node's model.
 void NodeParts::become_ready(Time now) {
   if (!std::exchange(was_ready, true)) {
-    links.open(now, startup.workload().schema_hash, startup.workload().schema, outbox);
+    links.open(now, startup.workload().schema_hash, startup.workload().schema);
     neighborhood.restart(now);
   }
   // With another node's model, the remembered edges have no meaning.
@@ -318,8 +319,7 @@ void NodeParts::follow_members(Time now) {
   if (startup.is_founding()) links.tell_view(now, neighborhood.view(), outbox);
   links.want(now, neighborhood.wanted(), members, outbox);
   gate.set_senders(links.all().size());
-  links.take(neighborhood.turns());
-  links.place(neighborhood.status().sites);
+  links.take(Places(neighborhood.status().sites.get(), neighborhood.turns()));
   exchange.links_changed(now, links, members, outbox);
   if (trains() && dealt_view != neighborhood.view()) reassign_data(*this);
 }

@@ -1,6 +1,6 @@
 #include "gossip/node/renewal.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace starling::gossip {
 namespace {
@@ -25,7 +25,9 @@ void Renewal::begin(Time now, Outbox& out) {
 bool Renewal::advance(Time now, Outbox& out) {
   Life& life = around_.life;
   if (const auto renewed = life.in<Renewing>()->renewed) {
-    if (!around_.links.are_active() && now < *renewed + kOpeningLimit) return false;
+    const auto is_open = [](const auto& item) { return item.second.active; };
+    if (!std::ranges::all_of(around_.links.all(), is_open) && now < *renewed + kOpeningLimit)
+      return false;
     around_.exchange.rest(false);
     return true;
   }
@@ -33,8 +35,10 @@ bool Renewal::advance(Time now, Outbox& out) {
   if (!life.is_free()) return false;
   optim::Job job;
   job.round = around_.exchange.rounds().round();
-  job.options = around_.settings.renew(around_.budget, out);
+  job.anew = true;
+  if (around_.settings.needs_renewal()) job.options = around_.settings.renew(around_.budget, out);
   around_.exchange.renew();
+  around_.links.shut(out);
   life.in<Renewing>()->renewed = now;
   life.run(Errand::renew);
   out.train(std::move(job));

@@ -1,5 +1,6 @@
 // Renewal: between two rounds, what the edges of a node carry becomes another: the algorithm, the
-// codec, the schedule (form_of()). All edges close, and their last pairs are averaged at both ends,
+// codec, the schedule (form_of()); or an edge has closed over which sums went (Needs::sums). All
+// edges close, and their last pairs are averaged at both ends,
 // so that the mean of the fleet stays; the trainer begins its algorithm anew from its model; the
 // edges open again, and the next round begins. Edges between nodes of which one is renewed and the
 // other not yet stay closed.
@@ -22,13 +23,14 @@ class Renewal {
   struct Around {
     Life& life;
     Exchange& exchange;
-    const Links& links;
+    Links& links;
     SettingLog& settings;
     ExchangeBudget& budget;
     Closing& closing;
   };
   explicit Renewal(const Around& around) : around_(around) {}
 
+  bool is_due() const { return around_.settings.needs_renewal() || around_.links.must_shut(); }
   // The round before the renewal has ended.
   void begin(Time now, Outbox& out);
   // Goes on. Returns whether the next round may begin. REQUIRES phase renewing, and that the node

@@ -11,16 +11,16 @@ using namespace phases;
 namespace {
 
 bool steps_in(std::uint64_t round, const Solitude& solitude, const Links& links) {
-  return solitude.may_step() && !rests_in(links.turns(), round);
+  return solitude.may_step() && !rests_in(links.places().turns(), round);
 }
 
 // What follows the job that begins after `completed` rounds.
 Computing::Then what_follows(std::uint64_t completed, bool is_pause_wanted,
-                             const Training::Around& around) {
+                             const Training::Around& around, bool is_renewal_due) {
   if (around.end.is_over(completed, around.exchange.rounds().uncounted()))
     return Computing::Then::ends;
   if (is_pause_wanted) return Computing::Then::pauses;
-  return around.settings.needs_renewal() ? Computing::Then::renews : Computing::Then::waits;
+  return is_renewal_due ? Computing::Then::renews : Computing::Then::waits;
 }
 
 // Whether the model is judged on all samples, as none of the next rounds hurries.
@@ -59,7 +59,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   if (may_step) job.shard = std::exchange(shard_, nullptr);
   job.snapshot = absorb && around_.donor.claim();
   const std::uint64_t completed = job.round - 1;
-  Computing round{.then = what_follows(completed, is_pause_wanted_, around_)};
+  Computing round{.then = what_follows(completed, is_pause_wanted_, around_, renewal_.is_due())};
   const bool goes_on = round.then == Computing::Then::waits;
   const bool refits = around_.end.refits(completed, job.uncounted);
   if (!is_relay(options_)) evaluations_.write(now, round.then, refits, job);
@@ -107,7 +107,9 @@ bool Training::is_round_complete(Time now) {
   else if (solitude_.lets_end(now, outcome == Outcome::heard))
     return true;
   const bool hears_nobody = solitude_.is_alone() || !lead_.is_led;
-  if (hears_nobody && around_.settings.has_other_edges(around_.members)) return true;
+  const bool is_left_behind =
+      around_.links.must_shut() || around_.settings.has_other_edges(around_.members);
+  if (hears_nobody && is_left_behind) return true;
   const bool rests = solitude_.is_alone() || (!lead_.is_led && !lead_.any_trains);
   return rests && is_pause_wanted_;
 }

@@ -40,7 +40,7 @@ class Training {
     const Roster& members;
     Life& life;
     Exchange& exchange;
-    const Links& links;
+    Links& links;
     Donor& donor;            // whose copies of the state jobs make
     Saver& saver;            // decides which jobs copy the state for a checkpoint
     ExchangeBudget& budget;  // measures the rounds and says how many local steps they have

@@ -138,6 +138,7 @@ void fields(auto& a, Like<Hello> auto& x) {
   a.number(x.schema, kAnyNumber);
   a.number(x.view, kAnyNumber);
   a.number(x.claim, kAnyNumber);
+  a.number(x.renewals, kAnyNumber);
   a.number(x.stamps.sent, kRoundLimit);
   a.number(x.stamps.echo, kRoundLimit);
   a.number(x.stamps.held, kRoundLimit);

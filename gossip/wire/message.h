@@ -112,6 +112,7 @@ struct Hello {
   std::uint64_t schema = 0;  // hash of the model, its precision and the codec
   std::uint64_t view = 0;    // hash of the members from which the sender's topology is computed
   std::uint64_t claim = 0;
+  std::uint64_t renewals = 0;  // of the sender's edges, because one closed; see Links::must_shut()
   PeerClock::Stamps stamps = {};
 };
 // The sender has closed the edge that it numbered `epoch`.

@@ -44,7 +44,7 @@ class Algorithm {
   // correction, as on a node without samples; the report says why. The number of steps may differ
   // by round and by node, unless the algorithm's row refuses that.
   virtual Report local(Learner<S>& learner, const RoundSteps& steps) = 0;
-  // `to`: the edges that get a vector, with Needs::in_order.
+  // `to`: the edges that get a vector, with Needs::in_order or Needs::sums.
   virtual Offer offer(std::span<const EdgePlace> to) = 0;
   // Takes in the neighbours' vectors. REQUIRES an earlier offer, and terms (MixTerm), each with
   // its `own` if all neighbours are offered the same. An algorithm that remembers edges ignores the

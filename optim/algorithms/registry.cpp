@@ -10,6 +10,7 @@
 #include "optim/algorithms/extra.h"
 #include "optim/algorithms/gradient_tracking.h"
 #include "optim/algorithms/noloco.h"
+#include "optim/algorithms/push_pull.h"
 #include "optim/algorithms/qg.h"
 
 namespace starling::optim {
@@ -130,6 +131,16 @@ constexpr AlgorithmRow kRows[] = {
      .varying_steps_refusal = "solves a problem of its own in each round",
      .choice = {.rank = 2, .tolerates_delay = true},
      .make = kMake<Admm>},
+    {.name = "push-pull",
+     .help = "exact, also over edges that lead one way; twice the traffic, smaller steps on rings",
+     .needs = {.fanout = Fanout::per_edge, .sums = true},
+     .vectors_offered = 2,
+     .is_exact = true,
+     .counterpart = "adpsgd",
+     .loop = LoopDuty::correct_gradient,
+     .outer_refusal = kDiverges,
+     .distance_refusal = "sums what went over each edge, which is no model to be compared",
+     .make = kMake<PushPull>},
 };
 
 }  // namespace

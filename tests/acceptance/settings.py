@@ -69,6 +69,11 @@ def known(node):
             for key, entry in document.items() if entry.get("by")} or None
 
 
+def exchange_of(document):
+    run = document.get("run", {})
+    return run.get("algorithm"), run.get("schedule"), run.get("codec", {}).get("name")
+
+
 def farthest(fleet):
     """From the optimum: the first problems are dealt among those that are left."""
     goal = optimum(range(len(fleet.nodes)))
@@ -108,6 +113,10 @@ def main():
             if number in (3, 5):
                 fleet.nodes.pop(number).kill()
             changes += turn(fleet, number, refused)
+            if number == 0:
+                said = [("gt", "rounds", "i8")] * len(fleet.nodes)
+                taken = wait(lambda: [exchange_of(document) for document in fleet.all()] == said, 60)
+                report("all exchange by the values of the first turn", elapsed(taken), taken is not None)
         report(f"{changes} changes are taken", f"{len(refused)} refused", not refused)
         for text in refused[:5]:
             print(text)

@@ -73,7 +73,7 @@ TEST_CASE("Where data differ by node an exact algorithm is chosen that allows th
   expect(with({{"optim.local-optimizer", "adamw"}, {"topology.sequence", "matching"}}), "gt",
          "adam");
   expect(with({{"optim.outer", "nesterov"}}), "dpsgd+nesterov", "outer step");
-  expect(with({{"topology.kind", "exponential"}}), "dpsgd", "both ways");
+  expect(with({{"topology.kind", "exponential"}}), "push-pull", "one way");
   expect(with({{"exchange.missing", "reuse"}}), "dpsgd", "reuse");
   for (const optim::MixRule& rule : optim::mix_rules())
     if (!rule.is_plain) {
@@ -103,7 +103,7 @@ TEST_CASE("For trainers of which nothing is known an algorithm is chosen that is
   expect(with({{"exchange.schedule", "async"}}), "gt", "any optimizer");
   expect(with({{"topology.sequence", "matching"}}), "gt", "any optimizer");
   expect(with({{"exchange.schedule", "pairwise"}}), "adpsgd", "no algorithm of pairs");
-  expect(with({{"topology.kind", "exponential"}}), "dpsgd", "both ways");
+  expect(with({{"topology.kind", "exponential"}}), "push-pull", "one way");
   expect(with({{"exchange.missing", "self"}}), "dpsgd", "self");
   expect(with({{"optim.outer", "nesterov"}}), "dpsgd+nesterov", "outer step");
 }

@@ -35,6 +35,13 @@ TEST_CASE("What does not go together is refused with its reason and the nearest 
   refuses({{"optim.algorithm", "qg"}, {"optim.local-optimizer", "adam"}}, "momentum of its own",
           "use sgd");
   refuses({{"optim.algorithm", "ed"}, {"optim.local-optimizer", "adam"}}, "biased", "gt");
+  refuses({{"optim.algorithm", "push-pull"}, {"exchange.codec", "i4"}}, "what has changed", "gt");
+  refuses({{"optim.algorithm", "push-pull"}, {"exchange.codec", "f16"}}, "rounds a sum", "use f32");
+  refuses({{"optim.algorithm", "push-pull"}, {"topology.sequence", "matching"}},
+          "other edges in each round", "use still");
+  refuses({{"optim.algorithm", "ed"}, {"topology.kind", "exponential"}}, "lead one way",
+          "algorithm push-pull");
+  CHECK(verdict({{"optim.algorithm", "push-pull"}, {"topology.kind", "exponential"}}).empty());
   for (const std::string algorithm : {"ed", "gt"}) {
     refuses({{"optim.algorithm", algorithm}, {"exchange.missing", "reuse"}}, algorithm, "use late");
   }

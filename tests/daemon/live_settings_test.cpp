@@ -50,6 +50,12 @@ TEST_CASE("A live key that is changed is found in the configuration") {
   CHECK(with({{"stop.rounds", "70"}}).node.goal.rounds == 70);
   CHECK(with({{"checkpoint.every", "10m"}}).node.checkpoint.every == from_seconds(600));
   CHECK(with({{"node.log", "error"}}).log_level == log::Level::error);
+  CHECK(with({{"optim.algorithm", "gt"}}).node.algorithm == "gt");
+  CHECK(with({{"exchange.schedule", "ssp"}}).node.schedule == gossip::schedule_named("ssp"));
+  CHECK(with({{"exchange.codec", "i8"}}).node.codec == "i8");
+  CHECK(form_of(with({{"exchange.codec", "i8"}}).node) != form_of(with({}).node));
+  CHECK(form_of(with({{"exchange.quorum", ".5"}}).node) != form_of(with({}).node));
+  CHECK(form_of(with({{"optim.learning-rate", ".5"}}).node) == form_of(with({}).node));
 }
 
 TEST_CASE("What is wrong with a change is said with what is allowed") {
@@ -69,6 +75,9 @@ TEST_CASE("A trainer of the user's own keeps its learning rate and takes other l
   CHECK(refusal_of(settings, {"optim.learning-rate", "0.1"}).find("by itself") !=
         std::string::npos);
   CHECK(refusal_of(settings, {"optim.local-steps", "4"}).empty());
+  CHECK(refusal_of(settings, {"exchange.codec", "i8"}).empty());
+  CHECK(refusal_of(settings, {"exchange.schedule", "async"}).empty());
+  CHECK(refusal_of(settings, {"optim.algorithm", "ed"}).find("by itself") != std::string::npos);
 }
 
 TEST_CASE("A file that is gone since the start keeps no setting from being changed") {

@@ -203,11 +203,13 @@ std::vector<std::string> survey_seeds() {
 
 void run_edges(Bytes input) {
   topology::Options options{.kind = topology::Kind::file, .file = "x.edges"};
-  auto edges = topology::parse_edges(text_of(input), "x.edges");
-  if (!edges) return expect_reason(edges.error());
-  for (const auto& [a, b] : *edges)
-    ENSURE(a != b && !a.empty() && !b.empty(), "an edge joins two nodes");
-  options.edges = *std::move(edges);
+  auto list = topology::parse_edges(text_of(input), "x.edges");
+  if (!list) return expect_reason(list.error());
+  for (const topology::NamedEdges& edges : {list->edges, list->arcs})
+    for (const auto& [a, b] : edges)
+      ENSURE(a != b && !a.empty() && !b.empty(), "an edge joins two nodes");
+  options.edges = std::move(list->edges);
+  options.arcs = std::move(list->arcs);
   for (const std::size_t nodes : {1, 3, 4})
     if (const auto valid = validate(options, nodes); !valid) expect_reason(valid.error());
   agreed(options);

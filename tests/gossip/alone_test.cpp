@@ -30,7 +30,7 @@ TEST_CASE("An edge that does not open is named with the cause if that is known")
   Time now{1s};
   const auto warnings = [&] { return neighbors.mute(now, a.links, a.membership.roster()); };
   a.membership.receive(now, {}, Gossip{{{b.membership.roster().own_record()}}}, a.outbox);
-  a.links.open(now, 1, {}, a.outbox);
+  a.links.open(now, 1);
   a.links.want(now, {{b.membership.roster().self()}}, a.membership.roster(), a.outbox);
   for (int k = 0; k < 5; ++k) a.links.tick(now, a.outbox), now = a.links.deadline();
   CHECK(warnings().empty());

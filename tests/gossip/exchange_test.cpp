@@ -25,7 +25,7 @@ struct Trader : Party {
   }
   void want(const Trader& peer, Time now) {
     membership.receive(now, {}, Gossip{{{peer.record()}}}, outbox);
-    links.open(now, 1, {}, outbox);
+    links.open(now, 1);
     links.want(now, {{peer.membership.roster().self()}}, membership.roster(), outbox);
   }
   bool complete(Time now) const { return exchange.outcome(now, links) != Outcome::open; }

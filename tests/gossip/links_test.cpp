@@ -18,7 +18,7 @@ struct Pair {
     introduce(a, b);
     introduce(b, a);
     for (Party* party : {&a, &b}) {
-      party->links.open(now, kSchema, {}, party->outbox);
+      party->links.open(now, kSchema);
       want(*party);
       party->said();
     }
@@ -117,7 +117,7 @@ TEST_CASE("An edge opens at both ends whichever hello is lost") {
 
 TEST_CASE("Two models that differ get no edge and a reason") {
   Pair pair;
-  pair.b.links.open(pair.now, kSchema + 1, {}, pair.b.outbox);
+  pair.b.links.open(pair.now, kSchema + 1);
   pair.answer(pair.b, pair.say(pair.a));
   CHECK_FALSE(pair.is_active(pair.b));
   CHECK_FALSE(pair.b.links.all().begin()->second.refusal.empty());
@@ -195,7 +195,7 @@ TEST_CASE("A peer that starts again elsewhere before its hello gets the next one
   REQUIRE(said.size() == 1);
   CHECK(said.front().at == options.control);
   pair.introduce(again, pair.a);
-  again.links.open(pair.now, kSchema, {}, again.outbox);
+  again.links.open(pair.now, kSchema);
   again.links.want(pair.now, {{node_id("node-1")}}, again.membership.roster(), again.outbox);
   again.said();
   pair.answer(pair.a, pair.answer(again, said));

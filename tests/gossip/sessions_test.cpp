@@ -27,7 +27,7 @@ struct End : Party {
     membership.receive(now, {},
                        Gossip{{{*peer.membership.roster().find(peer.membership.roster().self())}}},
                        outbox);
-    links.open(now, 1, {}, outbox);
+    links.open(now, 1);
     links.want(now, {{peer.membership.roster().self()}}, membership.roster(), outbox);
   }
   const Link& link() const { return links.all().begin()->second; }

@@ -102,6 +102,22 @@ TEST_CASE("The values of a round follow from the changes whatever order they cam
   } while (std::ranges::next_permutation(permuted, {}, &SettingChange::order).found);
 }
 
+TEST_CASE("What a user sets later does not hold earlier") {
+  Desk desk;
+  const auto set = [&](const std::string& value, std::uint64_t soon, std::uint64_t at_round = 0) {
+    desk.log.set({.agreed = {{"stop.rounds", value}}, .at_round = at_round}, 10, soon,
+                 desk.party.membership.roster(), desk.party.outbox);
+  };
+  set("90", 20, 1000);
+  set("50", 40);
+  // Rounds have become longer meanwhile.
+  set("60", 20);
+  CHECK(desk.log.changes().at(1).round == 40);
+  CHECK(desk.in(39) == 0);
+  CHECK(desk.in(40) == 60);
+  CHECK(desk.in(1000) == 90);
+}
+
 TEST_CASE("A change that is known late holds from the next round on") {
   Desk desk;
   CHECK(desk.in(25) == 0);

@@ -150,7 +150,8 @@ class Pair {
         algorithms_[node]->follow({kEdges});
         const bool overlaps = options_.algorithm->needs.overlaps;
         if (!overlaps) step(node);
-        offers_[node] = algorithms_[node]->offer({});
+        const EdgePlace place{.edge = kEdges.front()};
+        offers_[node] = algorithms_[node]->offer({&place, 1});
         if (overlaps) step(node);
       }
       for (const std::size_t node : {0, 1}) {

@@ -115,7 +115,8 @@ TEST_CASE_TEMPLATE("Every algorithm begins at its point and offers what its row 
     CHECK(std::vector<S>(made->model().begin(), made->model().end()) == x);
     const std::uint64_t edges[] = {1};
     made->follow({edges});
-    const Offer offer = made->offer({});
+    const EdgePlace place{.edge = 1};
+    const Offer offer = made->offer({&place, 1});
     const Payload& sent = offer.of_edge.empty() ? offer.vector : offer.of_edge.front().payload;
     CHECK(fits(*options.codec.format, sent, x.size() * row.vectors_offered));
   }

@@ -43,6 +43,8 @@ inline const std::vector<Row>& all_rows() {
       {"gt with five local steps", algorithm_named("gt"), 0.1, 250, true, 5},
       {"extra", algorithm_named("extra"), 0.3, 400, true},
       {"extra with five local steps", algorithm_named("extra"), 0.1, 400, true, 5},
+      {"push-pull", algorithm_named("push-pull"), 0.3, 400, true},
+      {"push-pull with five local steps", algorithm_named("push-pull"), 0.1, 400, true, 5},
       {"adpsgd", algorithm_named("adpsgd")},
       {"pairwise-ed", algorithm_named("pairwise-ed"), 0.5, 250, true},
       {"admm", algorithm_named("admm"), 0.5, 150, true},

@@ -346,7 +346,9 @@ TEST_CASE_TEMPLATE("With two bytes a number an exact algorithm ends within their
                    float, double) {
   // The model has size 2, its numbers .6: one of them is rounded by up to 2.4e-4 in f16 and 2e-3 in
   // bf16.
-  for_rows(is_exact, [](const Row& row) {
+  // Sums are longer than what is new in them, and settings refuse them in two bytes.
+  const auto bears_it = [](const Row& row) { return is_exact(row) && !row.algorithm->needs.sums; };
+  for_rows(bears_it, [](const Row& row) {
     for (const auto& [name, limit] : {std::pair("f16"s, 6e-4), std::pair("bf16"s, 5e-3)}) {
       CAPTURE(name);
       Lockstep lockstep = lockstep_of<S>(row, Kind::torus, {}, optim::format_named(name));

@@ -126,6 +126,7 @@ void start_again(Cluster& cluster, std::uint64_t rounds) {
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const optim::AlgorithmRow& row : optim::algorithms()) {
+    if (row.needs.sums) continue;  // a new life begins them anew
     const bool is_pairwise = row.needs.is_pairwise;
     for (const char* sequence : {"still", "matching"}) {
       if (is_pairwise || (row.needs.overlaps && sequence == std::string("matching"))) continue;
@@ -176,7 +177,8 @@ std::vector<Case> legal_cases() {
     for (const auto optimizer : kinds_of<optim::LocalOptimizerKind>("optim.local-optimizer"))
       for (const auto outer : kinds_of<optim::OuterKind>("optim.outer")) {
         const bool has_outer = outer != optim::OuterKind::none;
-        if (!allows(row.optimizers, optimizer) || (has_outer && !row.outer_refusal.empty()))
+        if (!allows(row.optimizers, optimizer) || (has_outer && !row.outer_refusal.empty()) ||
+            row.needs.sums)
           continue;
         add_formats({&row, "still", false, optimizer, outer, 3}, all);
         for (const topology::SequenceRow& sequence : topology::sequences())

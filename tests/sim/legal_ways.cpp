@@ -103,7 +103,8 @@ std::vector<LegalWay> legal_ways() {
     add_those(bears_mixed_rounds, schedule, .5);
     for (const auto& [sequence, kind] : moving_sequences())
       for (const AlgorithmRow& row : optim::algorithms())
-        if (!is_pairwise(row) && (is_with_all(sequence, kind) || &row == &dpsgd || &row == &ed) &&
+        if (!is_pairwise(row) && !row.needs.sums &&
+            (is_with_all(sequence, kind) || &row == &dpsgd || &row == &ed) &&
             (!topology::is_directed(kind) || bears_one_way(row)))
           add_over(sequence, kind, row);
   }
@@ -112,6 +113,8 @@ std::vector<LegalWay> legal_ways() {
   add(dpsgd, rounds, 1, Missing::self);
   add(*algorithm_named("dpsgd-pipelined"), rounds, 1, Missing::reuse);
   add(dpsgd, rounds, 1, Missing::reuse, Kind::exponential);
+  for (const AlgorithmRow& row : optim::algorithms())
+    if (row.needs.sums) add(row, rounds, 1, Missing::late, Kind::exponential);
   for (const auto outer : {optim::OuterKind::nesterov, optim::OuterKind::slowmo})
     for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
       if (!schedule.goes_in_step()) continue;
@@ -148,7 +151,7 @@ bool is_sparse(const optim::WireForm& codec) {
 
 bool allows(const LegalWay& way, const optim::WireForm& codec) {
   if (!codec.remembers()) return true;
-  if (way.schedule->is_in_slices) return false;
+  if (way.schedule->is_in_slices || way.algorithm->needs.sums) return false;
   return way.missing == Missing::late && way.kind != Kind::exponential &&
          (way.algorithm->is_exact || !is_sparse(codec));
 }

@@ -88,6 +88,7 @@ void Lockstep::follow_present() {
 void Lockstep::crash(std::size_t node) {
   std::erase(present_, node);
   follow_present();
+  begin_anew();
 }
 
 void Lockstep::come_back(std::size_t node) {
@@ -95,6 +96,16 @@ void Lockstep::come_back(std::size_t node) {
   present_.push_back(node);
   std::ranges::sort(present_);
   follow_present();
+  begin_anew();
+}
+
+// Where edges closed over which sums went.
+void Lockstep::begin_anew() {
+  optim::Job job;
+  job.round = round_;
+  job.anew = true;
+  if (needs_.sums)
+    for (const std::size_t node : present_) trainers_[node]->run(job);
 }
 
 void Lockstep::come_back(std::size_t node, std::size_t donor) {
@@ -222,6 +233,9 @@ void Lockstep::make_offer(std::size_t node, bool has_step, const std::vector<int
       // Another for each vector, where it counts.
       job.offer_to.push_back({life, number, std::size_t{1} << (life + number + node) % 4});
     }
+  if (needs_.sums)
+    for (const int peer : peers)
+      job.offer_to.push_back({.edge = edge(node, static_cast<std::size_t>(peer))});
   job.local = has_step && !needs_.overlaps;
   set_steps(job, node);
   offers_[node] = trainers_[node]->run(job);

@@ -72,6 +72,7 @@ class Lockstep {
   void start(std::size_t node);
   void found();
   void follow_present();
+  void begin_anew();
   void exchange_all();
   void exchange_by_turns();
   void exchange_two();

@@ -67,26 +67,41 @@ TEST_CASE("Kind file needs a file and kind random an even degree") {
 }
 
 TEST_CASE("An edge list is names in pairs with comments") {
-  const Result<NamedEdges> edges =
-      parse_edges("# the office\na b\n\n  b\tnode-2  # slow\r\nnode-2 a", "edges.txt");
-  REQUIRE(edges.has_value());
-  CHECK(*edges == NamedEdges{{"a", "b"}, {"b", "node-2"}, {"node-2", "a"}});
-  CHECK(parse_edges("", "edges.txt")->empty());
-  CHECK(*parse_edges("0 1\n1 node-2 {}\n", "edges.txt") ==
+  const Result<EdgeList> list =
+      parse_edges("# the office\na b\n\n  b\tnode-2  # slow\r\nnode-2 -- a", "edges.txt");
+  REQUIRE(list.has_value());
+  CHECK(list->edges == NamedEdges{{"a", "b"}, {"b", "node-2"}, {"node-2", "a"}});
+  CHECK(parse_edges("", "edges.txt")->edges.empty());
+  CHECK(parse_edges("0 1\n1 node-2 {}\n", "edges.txt")->edges ==
         NamedEdges{{"node-0", "node-1"}, {"node-1", "node-2"}});
+}
+
+TEST_CASE("An edge list may hold edges that lead one way") {
+  const Result<EdgeList> list = parse_edges("0 1\n1 -> 2\n2 -> 0\n", "edges.txt");
+  REQUIRE(list.has_value());
+  CHECK(list->edges == NamedEdges{{"node-0", "node-1"}});
+  CHECK(list->arcs == NamedEdges{{"node-1", "node-2"}, {"node-2", "node-0"}});
+  Options options = {.kind = Kind::file, .file = "x", .edges = list->edges, .arcs = list->arcs};
+  CHECK(is_directed(options));
+  const std::vector<Site> sites = sites_of(3);
+  const Result<Graph> graph = build(options, sites);
+  REQUIRE(graph.has_value());
+  CHECK(*graph == directed(3, {{0, 1}, {1, 0}, {1, 2}, {2, 0}}));
+  for (int vertex = 0; vertex < 3; ++vertex)
+    CHECK(*neighbors(options, sites, vertex) == Neighbors{graph->out[vertex], graph->in[vertex]});
+  const std::vector<Term> both = agreed(options);
+  std::swap(options.edges, options.arcs);
+  CHECK(agreed(options) != both);
 }
 
 TEST_CASE("A mistake in an edge list is reported with its line") {
   CHECK(parse_edges("a b\n#\nc", "edges.txt").error().text ==
-        "edges.txt:3: \"c\" holds 1 names; expected two names apart by a blank");
+        "edges.txt:3: \"c\" holds 1 names; expected two names apart by a blank, or by ->");
   CHECK(parse_edges("a b c", "edges.txt").error().text ==
-        "edges.txt:1: \"a b c\" holds 3 names; expected two names apart by a blank");
+        "edges.txt:1: \"a b c\" holds 3 names; expected two names apart by a blank, or by ->");
   CHECK(parse_edges("0 1\n0 1 0.5", "edges.txt").error().text ==
         "edges.txt:2: \"0 1 0.5\" has a weight; expected two names, for an edge weighs 1 / (1 + "
         "the larger degree of its ends)");
-  CHECK(parse_edges("a -> b", "edges.txt").error().text ==
-        "edges.txt:1: \"a -> b\" has a sign; expected two names apart by a blank, for edges have "
-        "no direction");
   CHECK(parse_edges("1 node-1", "edges.txt").error().text ==
         "edges.txt:1: \"1 node-1\" joins a node with itself; expected two different names");
   CHECK(parse_edges("a a", "edges.txt").error().text ==

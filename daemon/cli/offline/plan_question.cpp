@@ -44,11 +44,12 @@ Result<void> read_settings(const CommandLine& line, Question& question) {
       question.topology.kind == topology::Kind::automatic)
     question.topology.kind = topology::Kind::complete;
   // As check_codec() in daemon/setup/legality.cpp.
+  const Result<void> loaded = load_edges(question.topology);
   question.may_remember =
-      !topology::is_directed(question.topology.kind) && reader.text("exchange.missing") == "late";
+      !topology::is_directed(question.topology) && reader.text("exchange.missing") == "late";
   TRY_DO(reader.verdict());
   TRY_DO(check_schedule(question));
-  return load_edges(question.topology);
+  return loaded;
 }
 
 Result<std::int64_t> whole_number(std::string_view option, std::string_view text,
