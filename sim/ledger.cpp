@@ -52,7 +52,7 @@ void Ledger::see(std::size_t node, const gossip::Send& send) {
   Book& book = book_of(node);
   const Payload& vector = send.message.payload;
   if (vector.empty()) return;
-  const bool in_slices = world_->options().base.schedule->is_in_slices;
+  const bool in_slices = book.in_slices.value_or(world_->options().base.schedule->is_in_slices);
   const Offer offer{node, book.life, round->round, in_slices && round->number % 2 == 0};
   const Offered* const known = find(vector);
   const bool goes_on = known && known->first.node == node && known->first.life == book.life;
@@ -92,6 +92,7 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
   const optim::Job& job = train.job;
   Book& book = book_of(node);
   const gossip::Options& base = world_->options().base;
+  if (job.options) book.in_slices = job.options->aggregation.slicing.is_on;
   if (job.options) book.is_of_start = form_of(*job.options) == base.training_form;
   book.expected.reset();
   if (!job.absorb) return;

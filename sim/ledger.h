@@ -64,6 +64,7 @@ class Ledger {
   struct Book {
     std::uint64_t life = 0;
     std::uint64_t offered_round = 0;
+    std::optional<bool> in_slices = {};   // since other settings hold
     bool is_of_start = true;              // its vectors mean what they meant at first
     std::optional<Vector> expected = {};  // the model after the job under way if nothing is learned
   };

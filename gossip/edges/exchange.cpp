@@ -242,7 +242,9 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
     if (Neighbor* neighbor = neighbors_.find(item.peer)) {
       neighbor->status.weight = weight;
       neighbor->refusals.take();
-      if (pair.own.round == pair.theirs.round && options_.local_steps.is_equal())
+      // A node behind which a quorum went on spans more rounds with a vector than the others.
+      const bool are_comparable = options_.local_steps.is_equal() && !mixes_rounds(options_);
+      if (pair.own.round == pair.theirs.round && are_comparable)
         neighbor->rates.take(pair.own.span, pair.theirs.span);
     }
     if (pair.number % rules.vectors == 0)

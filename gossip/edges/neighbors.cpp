@@ -50,6 +50,7 @@ void Neighbor::measure(Time now, const Link& link, const Round& message, std::si
 
 void Neighbor::begin_anew(double path) {
   newest = {};
+  rates = {};
   offered_path = path;
   span = 0;
   late = false;

@@ -26,7 +26,11 @@ bool Renewal::advance(Time now, Outbox& out) {
   Life& life = around_.life;
   if (const auto renewed = life.in<Renewing>()->renewed) {
     const auto is_open = [](const auto& item) { return item.second.active; };
-    if (!std::ranges::all_of(around_.links.all(), is_open) && now < *renewed + kOpeningLimit)
+    // Others have gone on to a further renewal.
+    const bool is_due_again =
+        around_.links.must_shut() || around_.settings.has_other_edges(around_.members);
+    if (!is_due_again && !std::ranges::all_of(around_.links.all(), is_open) &&
+        now < *renewed + kOpeningLimit)
       return false;
     around_.exchange.rest(false);
     return true;

@@ -21,6 +21,7 @@ class Renewal {
  public:
   // The other parts of the node, which outlive it.
   struct Around {
+    const Roster& members;
     Life& life;
     Exchange& exchange;
     Links& links;

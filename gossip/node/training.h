@@ -57,8 +57,8 @@ class Training {
         solitude_(options),
         closing_({options, around.members, around.life, around.exchange, around.saver, around.end,
                   around.settlement, progress_, masks_}),
-        renewal_(
-            {around.life, around.exchange, around.links, around.settings, around.budget, closing_}),
+        renewal_({around.members, around.life, around.exchange, around.links, around.settings,
+                  around.budget, closing_}),
         evaluations_(options.evaluation) {}
 
   // Starts with the round after `round`, the round of an adopted model, or 0. `before`: continues

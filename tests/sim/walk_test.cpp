@@ -87,6 +87,7 @@ TEST_CASE("Every algorithm ends in the optimum that all nodes share by several l
 TEST_CASE("Every algorithm ends within the roundings of every format of numbers") {
   for (const AlgorithmRow& algorithm : optim::algorithms())
     for (const optim::Format& format : optim::formats()) {
+      if (algorithm.needs.sums && format.width < sizeof(float)) continue;  // refused
       optim::Options training = walk_training(algorithm);
       training.codec = {.format = &format};
       const double rounding = format.width >= 8 ? 1e-6 : format.width >= 4 ? 1e-5 : .03;
