@@ -416,10 +416,9 @@ void check_sums(const gossip::Options& node, const optim::Options& training, Rea
   };
   if (training.codec.remembers())
     refuse(training.codec.coding.parts > 1 ? "exchange.parts" : "exchange.codec",
-           to_string(training.codec) + " tells what has changed", "native");
+           "a compressed vector tells what has changed", "native");
   else if (training.codec.format->width < sizeof(float))
-    refuse("exchange.codec", to_string(training.codec) + " rounds a sum by more than is new in it",
-           "f32");
+    refuse("exchange.codec", "two bytes round a sum by more than is new in it", "f32");
   if (node.topology.sequence.moves())
     refuse("topology.sequence",
            to_string(node.topology.sequence) + " has other edges in each round", "still");

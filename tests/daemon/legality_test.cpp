@@ -36,7 +36,7 @@ TEST_CASE("What does not go together is refused with its reason and the nearest 
           "use sgd");
   refuses({{"optim.algorithm", "ed"}, {"optim.local-optimizer", "adam"}}, "biased", "gt");
   refuses({{"optim.algorithm", "push-pull"}, {"exchange.codec", "i4"}}, "what has changed", "gt");
-  refuses({{"optim.algorithm", "push-pull"}, {"exchange.codec", "f16"}}, "rounds a sum", "use f32");
+  refuses({{"optim.algorithm", "push-pull"}, {"exchange.codec", "f16"}}, "round a sum", "use f32");
   refuses({{"optim.algorithm", "push-pull"}, {"topology.sequence", "matching"}},
           "other edges in each round", "use still");
   refuses({{"optim.algorithm", "ed"}, {"topology.kind", "exponential"}}, "lead one way",

@@ -54,7 +54,8 @@ const Mistake kMistakes[] = {
      "starling run: topology.file = \"none.edges\": No such file or directory; expected an edge "
      "list"},
     {"run --topology.kind=file --topology.file=three.edges",
-     "starling run: three.edges:1: \"a b c\" holds 3 names; expected two names apart by a blank"},
+     "starling run: three.edges:1: \"a b c\" holds 3 names; expected two names apart by a blank, "
+     "or by ->"},
     {"run --topology.kind=file --topology.file=self.edges",
      "starling run: self.edges:1: \"node-0 node-0\" joins a node with itself; expected two "
      "different names"},
@@ -62,7 +63,8 @@ const Mistake kMistakes[] = {
      "starling run: topology.file = \"folder\": cannot be read; expected an edge list"},
     {"run --optim.algorithm=adam",
      "starling run: command line: optim.algorithm = \"adam\": expected one of auto, dpsgd, "
-     "dpsgd-pipelined, qg, ed, led, gt, kgt, extra, noloco, adpsgd, pairwise-ed, admm"},
+     "dpsgd-pipelined, qg, ed, led, gt, kgt, extra, noloco, adpsgd, pairwise-ed, admm, "
+     "push-pull"},
     {"run --optim.learning-rate=fast",
      "starling run: command line: optim.learning-rate = \"fast\": expected a number from 0 to "
      "1000000"},
@@ -97,7 +99,7 @@ const Mistake kMistakes[] = {
      "use pairwise, or algorithm dpsgd"},
     {"run --optim.algorithm=ed --topology.kind=exponential",
      "starling run: command line: topology.kind = \"exponential\": its edges lead one way, and ed "
-     "needs both; use hypercube or random, or algorithm dpsgd"},
+     "needs both; use hypercube or random, or algorithm push-pull"},
     {"run --optim.algorithm=extra --exchange.quorum=0.5",
      "starling run: command line: exchange.quorum = \"0.5\": extra may diverge where vectors of "
      "different rounds are averaged, as with those that a quorum leaves behind; use 1, or "
