@@ -81,14 +81,6 @@ bool is_informed(const NodeParts& parts, Time now) {
   return !parts.has_news() && !parts.settings.is_behind(now);
 }
 
-// A peer whose rounds are over offers no vector that a count could lack.
-void reopen_broken(NodeParts& parts, Time now) {
-  for (const NodeId peer : parts.exchange.sessions().take_broken())
-    if (const Member* member = parts.members.find(peer); !member || !has_ended(*member))
-      parts.links.restart(now, peer, "the counts of vectors at its ends differ", Duration{},
-                          parts.outbox);
-}
-
 // What new values of settings mean for other parts than the training.
 void follow_settings(NodeParts& parts, Time now) {
   parts.settings.tick(now, parts.members, parts.outbox);
@@ -225,7 +217,8 @@ void NodeParts::settle(Time now) {
   sample(*this, now);
   fleet.sends().add(now, outbox.sent_bytes());
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
-  reopen_broken(*this, now);
+  for (NodeId peer : exchange.sessions().take_broken())
+    links.restart(now, peer, "the counts of vectors at its ends differ", Duration{}, outbox);
   // In slices a round needs all members of the graph.
   if (!options.schedule->is_in_slices)
     for (const Neighbors::Barred& edge : exchange.neighbors().take_barred())

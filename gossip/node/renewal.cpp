@@ -26,10 +26,7 @@ bool Renewal::advance(Time now, Outbox& out) {
   Life& life = around_.life;
   if (const auto renewed = life.in<Renewing>()->renewed) {
     const auto is_open = [](const auto& item) { return item.second.active; };
-    // Others have gone on to a further renewal.
-    const bool is_due_again =
-        around_.links.must_shut() || around_.settings.has_other_edges(around_.members);
-    if (!is_due_again && !std::ranges::all_of(around_.links.all(), is_open) &&
+    if (!is_left_behind() && !std::ranges::all_of(around_.links.all(), is_open) &&
         now < *renewed + kOpeningLimit)
       return false;
     around_.exchange.rest(false);

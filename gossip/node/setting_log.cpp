@@ -155,8 +155,9 @@ SettingLog::Outcome SettingLog::follow(std::span<const Step> steps) const {
 
 std::shared_ptr<const optim::Options> SettingLog::enter(std::uint64_t round, const Roster& members,
                                                         ExchangeBudget& budget, Outbox& out) {
-  const std::uint64_t reached = reached_round(members, options_.needs.liars);
-  round_ = reached > round && has_other_edges(members) ? reached : round;
+  round_ = round;
+  if (has_other_edges(members))
+    round_ = std::max(round, reached_round(members, options_.needs.liars));
   take(round_, out);
   if (training_) budget.take(options_.local_steps);
   return std::exchange(training_, nullptr);

@@ -107,9 +107,7 @@ bool Training::is_round_complete(Time now) {
   else if (solitude_.lets_end(now, outcome == Outcome::heard))
     return true;
   const bool hears_nobody = solitude_.is_alone() || !lead_.is_led;
-  const bool is_left_behind =
-      around_.links.must_shut() || around_.settings.has_other_edges(around_.members);
-  if (hears_nobody && is_left_behind) return true;
+  if (hears_nobody && renewal_.is_left_behind()) return true;
   const bool rests = solitude_.is_alone() || (!lead_.is_led && !lead_.any_trains);
   return rests && is_pause_wanted_;
 }
