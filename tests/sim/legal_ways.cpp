@@ -4,7 +4,6 @@
 
 #include <functional>
 
-#include "tests/lengths.h"
 #include "tests/sim/reference.h"
 #include "topology/kinds.h"
 #include "topology/sequence.h"
@@ -129,11 +128,6 @@ std::vector<LegalWay> legal_ways() {
       for (const auto& [sequence, kind] : moving_sequences())
         if (sequence.row->bears_momentum) add_over(sequence, kind, dpsgd), add_outer();
     }
-  // The short form tries sums by one schedule, and one way.
-  if (!tries_full())
-    std::erase_if(rows, [&](const LegalWay& way) {
-      return way.algorithm->needs.sums && (way.schedule != &rounds || way.quorum < 1);
-    });
   return rows;
 }
 

@@ -94,7 +94,7 @@ TEST_CASE("Every way of averaging becomes an exact one and back") {
   const std::vector<LegalWay> ways = legal_ways();
   const auto exact = std::ranges::find(ways, "ed rounds", &LegalWay::name);
   REQUIRE(exact != ways.end());
-  for (std::size_t k = 0; k < ways.size(); k += full_or(1U, 16U)) {
+  for (std::size_t k = 0; k < ways.size(); k += full_or(1U, 40U)) {
     const LegalWay& way = ways[k];
     CAPTURE(way.name);
     CHECK(distance_after(way, *exact, 0, 1e-9) < 1e-9);
@@ -156,7 +156,7 @@ TEST_CASE("The mean of the models stays while what edges carry changes") {
       {{"optim.algorithm", "ed"}, {"topology.sequence", "still"}},
       {{"optim.algorithm", "dpsgd"}, {"exchange.schedule", "async"}},
       {{"exchange.schedule", "rounds"}, {"exchange.parts", "2"}}};
-  for (const std::uint64_t seed : all_or_first<std::uint64_t>(2, {1, 2, 3, 4, 5, 6, 7, 8})) {
+  for (const std::uint64_t seed : all_or_first<std::uint64_t>(1, {1, 2, 3, 4, 5, 6, 7, 8})) {
     CAPTURE(seed);
     const optim::Options training = reference_training(0.3);
     sim::Options options = reference_world(8, topology::Kind::ring, training);
