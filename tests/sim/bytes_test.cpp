@@ -73,7 +73,9 @@ double bytes_a_byte(const LegalWay& way) {
 }  // namespace
 
 TEST_CASE("All bytes are those of the vectors of 31 KB and two hundredths more at most") {
+  std::size_t place = 0;
   for (const LegalWay& way : legal_ways()) {
+    if (place++ % 2 > 0 && !tries_full()) continue;  // in the short form every other way
     CAPTURE(way.name);
     // Where rounds do not wait for all vectors, a node tells its neighbours of each round without.
     const bool tells_rounds = way.schedule->is_loose || way.quorum < 1;

@@ -243,8 +243,10 @@ TEST_CASE("On a ring the neighbours of a member that sends nothing sound go on w
   const ReferenceShape shape = {.n = kNodes, .d = 20, .m = 40, .h = 1, .noise = 0};
   optim::Options training = reference_training(0.1);
   training.aggregation = {.rule = optim::mix_rule_named("clip")};
+  std::size_t place = 0;
   for (const sim::Lie& lie : sim::lies()) {
     if (!is_plain_lie(lie) && lie.rounds_ahead == 0) continue;
+    if (place++ % 2 > 0 && !tries_full()) continue;  // in the short form every other lie
     CAPTURE(lie.name);
     sim::Options options = reference_world(kNodes, topology::Kind::ring, training);
     options.base.expect = kNodes;
@@ -299,9 +301,12 @@ TEST_CASE("Two liars do no harm on a random graph where two are expected") {
   }
 }
 
+// In the short form every third way.
 TEST_CASE("A liar does no harm in any way of averaging that is not exact") {
+  std::size_t place = 0;
   for (const LegalWay& way : legal_ways()) {
     if (way.algorithm->is_exact || !allows(way, *optim::mix_rule_named("clip"))) continue;
+    if (place++ % 3 > 0 && !tries_full()) continue;
     for (const std::string_view lie : all_or_first(1, worst_lies())) {
       CAPTURE(way.name);
       CAPTURE(lie);

@@ -43,8 +43,8 @@ Result<void> read_settings(const CommandLine& line, Question& question) {
   if (question.traffic.schedule->is_in_slices &&
       question.topology.kind == topology::Kind::automatic)
     question.topology.kind = topology::Kind::complete;
-  // As check_codec() in daemon/setup/legality.cpp.
   const Result<void> loaded = load_edges(question.topology);
+  // As check_codec() in daemon/setup/legality.cpp.
   question.may_remember =
       !topology::is_directed(question.topology) && reader.text("exchange.missing") == "late";
   TRY_DO(reader.verdict());
