@@ -187,7 +187,9 @@ TEST_CASE("The ends of a path and the leaves of a star go on in step when the mi
 }
 
 TEST_CASE("Under no schedule does a node whose edges are all new train before one has carried") {
+  std::size_t place = 0;
   for (const Rhythm& rhythm : rhythms()) {
+    if (place++ % 2 > 0 && !tries_full()) continue;  // in the short form every other rhythm
     const gossip::ScheduleRow& row = *rhythm.schedule;
     CAPTURE(rhythm.name);
     const auto kind =

@@ -285,8 +285,10 @@ std::vector<std::string_view> worst_lies() {
 
 // Where a round is not believed, vectors to its sender are not acknowledged, and are sent again.
 TEST_CASE("Two liars do no harm on a random graph where two are expected") {
+  std::size_t place = 0;
   for (const sim::Lie& lie : sim::lies()) {
     if (!lie.vector) continue;
+    if (place++ % 2 > 0 && !tries_full()) continue;  // in the short form every other lie
     CAPTURE(lie.name);
     const bool is_believed = lie.rounds_ahead == 0;
     const Outcome outcome = after_lies({.lie = &lie,
