@@ -21,6 +21,8 @@ LIMIT_S = 100
 CONTENDERS = {
     "clusters:10": ["--optim.algorithm=ed", "--topology.sequence=clusters:10"],
     "clusters:4": ["--optim.algorithm=ed", "--topology.sequence=clusters:4"],
+    "clusters:10 auto": ["--optim.algorithm=ed", "--topology.sequence=clusters:10", "--exchange.codec=auto"],
+    "clusters:10 i4": ["--optim.algorithm=ed", "--topology.sequence=clusters:10", "--exchange.codec=i4"],
     "random": ["--optim.algorithm=ed", "--topology.kind=random"],
     "ring": ["--optim.algorithm=ed", "--topology.kind=ring"],
     "allreduce": ["--optim.algorithm=dpsgd", "--topology.kind=complete", "--exchange.schedule=allreduce"],

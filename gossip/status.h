@@ -77,6 +77,7 @@ struct EdgeStatus {
   std::optional<double> rtt_s;
   double patience_s = 0;
   double codec_quality = 1;  // of this node's vectors to the peer; see optim/codec/quality.h
+  std::string encoding{};    // of these; empty: a setting fixes it
   double send_rate = 0, receive_rate = 0;  // of vectors, recent bytes per second; 0: unknown
   std::uint64_t queued_bytes = 0;          // of vectors that the peer has not acknowledged
   std::uint64_t repeated_bytes = 0;        // of retransmitted vectors
@@ -106,7 +107,7 @@ struct CodecStatus {
   std::size_t f32_bytes = 0;     // of its numbers in f32; 0: not known yet
   double quality = 1;            // of the last messages, the mean over the edges
   std::size_t memory_bytes = 0;  // of what is remembered of the edges
-  std::string chosen = {};       // the encoding of the last vectors; empty: a setting fixes it
+  std::string chosen = {};       // the encodings of the last vectors; empty: a setting fixes it
   std::string reason = {};       // why that one; empty: a setting
 };
 

@@ -40,6 +40,8 @@ struct EdgeOffer {
   // The largest factor in [0, 1] on the weight of the pair that this end allows, and m of the edge
   // with this vector; see codec/quality.h.
   double theta = 1, quality = 1;
+  // The bytes that its message would have if it were not shortened, with exchange.codec=auto.
+  std::size_t unshortened = 0;
 };
 
 // A term of the average: the pair of vectors that two neighbours exchanged.
@@ -82,8 +84,9 @@ struct NeighborDistance {
 struct CodecReport {
   double quality = 1;            // the mean over the edges
   std::size_t memory_bytes = 0;  // of what is remembered of them
-  // The encoding of the last vectors, if these are chosen, and the bytes of one; 0: not known.
-  std::string_view chosen = {};
+  // The encodings of the edges' last vectors, if these are chosen ("f32, i4"), and the mean of the
+  // bytes of one; 0: not known.
+  std::string chosen = {};
   std::size_t vector_bytes = 0;
 };
 

@@ -51,8 +51,6 @@ struct EncodingChoice {
   std::string_view name;
   // How many times less its messages take than those of the first one: a power of two.
   std::size_t shortening = 1;
-  // For edges that carry a vector in every round: it is refined by the next ones.
-  bool needs_every_round = false;
 };
 
 // How many local steps a round has.

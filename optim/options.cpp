@@ -62,8 +62,8 @@ std::string codec_help() {
   for (const Compressor& row : compressors())
     help += fmt::format(", {}{} ({})", row.name, row.is_sparse ? ":P%" : "", row.help);
   return help + fmt::format(
-                    ", auto (of {} the first that keeps each node within optim.exchange-share, "
-                    "the same on all)",
+                    ", auto (for each edge of {} the first that keeps the node within "
+                    "optim.exchange-share)",
                     rung_names());
 }
 
@@ -264,8 +264,7 @@ std::vector<EncodingChoice> encodings_of(const Options& options) {
   const WireForm& form = options.codec;
   std::vector<EncodingChoice> encodings;
   for (std::size_t rung = 0; form.coding.is_chosen && rung < rung_count(); ++rung)
-    encodings.push_back(
-        {rung_name(form, rung), shortening_of(form, rung), needs_every_round(rung)});
+    encodings.push_back({rung_name(form, rung), shortening_of(form, rung)});
   return encodings;
 }
 

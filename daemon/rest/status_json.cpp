@@ -419,6 +419,7 @@ json neighbors_json(const Snapshot& snapshot) {
     put(object, "rtt_s", edge.rtt_s);
     put(object, "patience_s", edge.patience_s);
     put(object, "codec_quality", edge.codec_quality);
+    if (!edge.encoding.empty()) object["encoding"] = edge.encoding;
     put(object, "send_bytes_per_s", edge.send_rate);
     put(object, "receive_bytes_per_s", edge.receive_rate);
     object["queued_bytes"] = edge.queued_bytes;

@@ -264,7 +264,7 @@ void derive(Config& config, Reader& reader) {
   config.node.refits = config.learner.data.refits;
   config.node.checkpoint.rounds = config.checkpoint_rounds;
   config.node.checkpoint.every = config.checkpoint_every;
-  config.node.encodings = encodings_of(config.node, config.learner.optim);
+  config.node.encodings = encodings_of(config.learner.optim);
   if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
     config.node.schedule = gossip::schedule_named("pairwise");
   config.stays = reader.flag("stop.stay");

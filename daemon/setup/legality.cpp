@@ -388,15 +388,6 @@ void check_refit(const gossip::Options& node, const models::LearnerOptions& lear
     refuse("trains on rows by which the model was judged without noise", "optim.noise 0");
 }
 
-// In a sequence an edge is used in few rounds, so that its vectors change much in between.
-std::vector<optim::EncodingChoice> encodings_of(const gossip::Options& node,
-                                                const optim::Options& training) {
-  std::vector<optim::EncodingChoice> encodings = optim::encodings_of(training);
-  if (node.topology.sequence.moves())
-    std::erase_if(encodings, [](const auto& one) { return one.needs_every_round; });
-  return encodings;
-}
-
 bool allows(const AlgorithmRow& algorithm, const gossip::Options& node,
             LocalOptimizerKind optimizer) {
   const bool is_pairwise = node.schedule->is_pairwise;

@@ -23,10 +23,6 @@ void check_privacy(const gossip::Goal& goal, const models::LearnerOptions& learn
 void check_refit(const gossip::Options& node, const models::LearnerOptions& learner,
                  Reader& reader);
 
-// Among which the nodes choose with exchange.codec = auto; none: the codec is fixed.
-std::vector<optim::EncodingChoice> encodings_of(const gossip::Options& node,
-                                                const optim::Options& training);
-
 // Whether its row allows this schedule, quorum and local optimizer; for `auto`.
 bool allows(const optim::AlgorithmRow& algorithm, const gossip::Options& node,
             optim::LocalOptimizerKind optimizer);

@@ -125,7 +125,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
 }
 
 std::optional<optim::Job> Exchange::begin_answer(Time now, const Links& links,
-                                                 std::size_t shortening) {
+                                                 const ExchangeBudget& budget) {
   if (!scheduler_->rules().answers) return std::nullopt;
   offering_.answers = scheduler_->answers(neighbors_.views(links, sessions_), offering_.state,
                                           outcome(now, links) != Outcome::open);
@@ -135,7 +135,7 @@ std::optional<optim::Job> Exchange::begin_answer(Time now, const Links& links,
   job.round = rounds_.round();
   job.absorb = job.between = job.offer = true;
   job.mix = take_pairs();
-  write_edges(job, links, shortening);
+  write_edges(job, links, budget);
   return job;
 }
 
@@ -146,7 +146,8 @@ void Exchange::answer(Time now, optim::Done& done, const Links& links, Outbox& o
 }
 
 // An edge that skips the round now skips it later too. The other edges may still skip it.
-void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shortening) const {
+void Exchange::write_edges(optim::Job& job, const Links& links,
+                           const ExchangeBudget& budget) const {
   job.ending = sessions_.ending();
   for (const auto& [peer, link] : links.all())
     if (link.active)
@@ -168,7 +169,7 @@ void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shor
     const Link& link = *links.active(edge.peer);
     const auto number = gets_it(edge) ? sessions_.next_number(link) : std::nullopt;
     if (!number) continue;
-    job.offer_to.push_back({link.edge_id(), *number, shortening});
+    job.offer_to.push_back({link.edge_id(), *number, budget.shortening(edge.peer)});
     if (scheduler_->rules().vectors > 1)
       job.offer_to.back().slot = links.places().slot(round, self, edge.peer);
   }
@@ -323,8 +324,10 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   const double span = vector.span;
   message.terms() = vector.terms();
   means_.write(now, options_.timing.period, peer, payload.size(), message);
-  if (const optim::EdgeOffer* own = offering_.offer_of(link))
+  if (const optim::EdgeOffer* own = offering_.offer_of(link)) {
     neighbor.status.codec_quality = own->quality;
+    neighbor.unshortened = own->unshortened;
+  }
   message.sent = stamp_of(now);
   message.rate = std::min(static_cast<std::uint64_t>(neighbor.meter.rate()), kRoundLimit);
   if (link.is_paired) {
@@ -428,8 +431,10 @@ KeptExchange Exchange::memory(const Links& links) const {
   return memory;
 }
 
-void Exchange::describe(Time now, const Links& links, Status& status) const {
+void Exchange::describe(Time now, const Links& links, const ExchangeBudget& budget,
+                        Status& status) const {
   status.edges = neighbors_.statuses(rounds_.round(), links, sessions_);
+  for (EdgeStatus& edge : status.edges) edge.encoding = budget.encoding(edge.id);
   status.unsettled_edges = sessions_.unsettled();
   status.late_edges = sessions_.late();
   status.abandoned_edges = sessions_.abandoned();

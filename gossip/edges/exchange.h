@@ -18,6 +18,7 @@
 
 #include "base/time.h"
 #include "gossip/checkpoint.h"
+#include "gossip/edges/exchange_budget.h"
 #include "gossip/edges/fleet_means.h"
 #include "gossip/edges/links.h"
 #include "gossip/edges/mixing_meter.h"
@@ -52,7 +53,8 @@ class Exchange {
   // Returns the job that makes an answer for a neighbour that waits between rounds, or the means of
   // a round in slices; nothing if no neighbour waits. The job averages all complete pairs first.
   // answer() sends its result.
-  std::optional<optim::Job> begin_answer(Time now, const Links& links, std::size_t shortening);
+  std::optional<optim::Job> begin_answer(Time now, const Links& links,
+                                         const ExchangeBudget& budget);
   void answer(Time now, optim::Done& done, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
                const Links& links, const Roster& members, Outbox& out);
@@ -72,7 +74,7 @@ class Exchange {
   // `offer_to`: the edges that may carry the offer, and their next numbers. For the trainer an edge
   // has ended once the neighbour has finished and its last round is over: an exact algorithm's
   // memory of the edge would pull towards an optimum with that neighbour, which moves no more.
-  void write_edges(optim::Job& job, const Links& links, std::size_t shortening) const;
+  void write_edges(optim::Job& job, const Links& links, const ExchangeBudget& budget) const;
   // Whether the round of the last offer may end.
   Outcome outcome(Time now, const Links& links) const;
   // Whether a relay may end this round. A relay must not lead, because its rounds take no time: a
@@ -98,9 +100,9 @@ class Exchange {
   WaitMeter& waits() { return waits_; }
   // The exchange's part of a checkpoint. REQUIRES that the trainer has all pairs that were taken.
   KeptExchange memory(const Links& links) const;
-  // Writes the edges, the times waited, and reasons such as "going on without node-3: last heard
-  // 2.1 s ago, patience 0.8 s" into `status`.
-  void describe(Time now, const Links& links, Status& status) const;
+  // Writes the edges with their encodings, the times waited, and reasons such as "going on without
+  // node-3: last heard 2.1 s ago, patience 0.8 s" into `status`.
+  void describe(Time now, const Links& links, const ExchangeBudget& budget, Status& status) const;
 
  private:
   Wait wait(const Links& links) const;

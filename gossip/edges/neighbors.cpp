@@ -384,4 +384,14 @@ std::vector<EdgeStatus> Neighbors::statuses(std::uint64_t round, const Links& li
   return edges;
 }
 
+std::vector<ExchangeBudget::Edge> loads_of(const Neighbors& neighbors) {
+  std::vector<ExchangeBudget::Edge> edges;
+  for (const auto& [peer, neighbor] : neighbors.all()) {
+    const double rate = neighbor.status.send_rate;
+    const auto bytes = static_cast<double>(neighbor.unshortened);
+    edges.push_back({peer, rate > 0 ? bytes / rate : 0});
+  }
+  return edges;
+}
+
 }  // namespace starling::gossip

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "gossip/edges/exchange_budget.h"
 #include "gossip/edges/links.h"
 #include "gossip/edges/newest_stream.h"
 #include "gossip/edges/patience.h"
@@ -45,6 +46,7 @@ struct Neighbor {
   Time first_offered{};            // when the first did; 0: none yet
   double offered_path = 0;         // Offering::path at the last vector that was offered to the peer
   double span = 0;                 // Round::span of that vector
+  std::size_t unshortened = 0;     // its EdgeOffer::unshortened
   RateRatio rates;                 // of both ends' local steps
   // ---- waiting for the peer
   Patience patience;
@@ -165,5 +167,8 @@ class Neighbors {
   bool loop_moved_ = false;  // the last local steps' optim::Report::loop_moved
   Time next_ask_ = kNever, next_doubt_ = kNever;
 };
+
+// How long a vector that is not shortened takes over each edge, as the peers measure their links.
+std::vector<ExchangeBudget::Edge> loads_of(const Neighbors& neighbors);
 
 }  // namespace starling::gossip

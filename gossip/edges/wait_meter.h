@@ -41,7 +41,6 @@ class WaitMeter {
     const Duration wait = now - since_;
     const Duration network = std::min(wait, last.transit);
     last_exchange_ = std::min(wait, last.under_way);
-    last_transfer_ = network;
     const Duration idle = now - std::max(since_, worked_);
     waited_ += idle;
     network_ += std::min(idle, network);
@@ -70,15 +69,13 @@ class WaitMeter {
   Duration waited_for_network() const { return network_; }
   // The part of the last wait in which the last vector was in transit, latency included.
   Duration last_exchange() const { return last_exchange_; }
-  // last_exchange() without the latency of an empty message.
-  Duration last_transfer() const { return last_transfer_; }
   const NetworkShare& network_share() const { return share_; }
   const HoldUps& hold_ups() const { return hold_ups_; }
 
  private:
   Recent rounds_, pair_times_;
   Time since_{}, worked_{}, ended_{};
-  Duration waited_{}, network_{}, last_exchange_{}, last_transfer_{};
+  Duration waited_{}, network_{}, last_exchange_{};
   NodeId slowest_{};
   NetworkShare share_;
   HoldUps hold_ups_;

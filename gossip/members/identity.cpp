@@ -178,8 +178,8 @@ Identity::News Identity::update(const Report& report) {
   const bool saves_with_all =
       report.save_at > 0 && report.saved >= report.save_at && self.saved < report.save_at;
   const bool is_other_state = self.state() != report.state() || saves_with_all;
-  const bool waits_otherwise =
-      (self.held.percent > 0) != (report.held.percent > 0) || self.wishes != report.wishes;
+  const bool waits_otherwise = (self.held.percent > 0) != (report.held.percent > 0) ||
+                               self.wished_steps != report.wished_steps;
   const bool is_news = is_other_state || waits_otherwise;
   self_.change([&](Member& changed) {
     changed.report() = report;

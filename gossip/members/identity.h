@@ -47,7 +47,7 @@ class Identity {
 
   // Sets the report. Returns whether it must be disseminated, and why. state: the phase, the round
   // to save or to end at or the model of the end changed, or the node has saved what all nodes save
-  // together. waits: its rounds began or ceased to wait for others, or its wishes changed.
+  // together. waits: its rounds began or ceased to wait for others, or its wish changed.
   enum class News { none, waits, state };
   News update(const Report& report);
   // Others cannot dial this node's addresses, or can again. The record changes.

@@ -26,14 +26,13 @@ class Second {
 
 }  // namespace
 
-Wishes wished(const Roster& members) {
-  Second steps, shortening;
+std::uint64_t wished_steps(const Roster& members) {
+  Second steps;
   for (const Member* member : members.present()) {
     if (member->phase != Phase::training || !members.agrees(*member)) continue;
-    steps.add(member->wishes.steps);
-    shortening.add(member->wishes.shortening);
+    steps.add(member->wished_steps);
   }
-  return {.steps = steps.value(), .shortening = shortening.value()};
+  return steps.value();
 }
 
 }  // namespace starling::gossip

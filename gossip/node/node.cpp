@@ -71,9 +71,9 @@ void sample(NodeParts& parts, Time now) {
     parts.alone.clear();
   else if (const std::string cause = cause_of_solitude(parts, now); !cause.empty())
     parts.alone = cause;
-  if (parts.budget.chooses() && parts.budget.follow(wished(parts.members)))
+  if (parts.budget.follow(wished_steps(parts.members)))
     parts.outbox.event(Event::Kind::exchange,
-                       fmt::format("from the next round on {}", parts.budget.text()));
+                       fmt::format("from the next round on {}", parts.budget.steps_text()));
 }
 
 // Whether the node knows its neighbours and the present settings.
@@ -263,7 +263,7 @@ Report NodeParts::report() {
           .held_out_loss = run_end.told_loss(run.evaluation),
           .sealed = settlement.sealed(),
           .held = is_training ? exchange.waits().hold_ups().held() : Held{},
-          .wishes = is_training && budget.chooses() ? budget.wishes() : Wishes{}};
+          .wished_steps = is_training ? budget.wished_steps() : 0};
 }
 
 void NodeParts::start_training(Time now) {
@@ -400,7 +400,7 @@ Status Node::status(Time now) const {
   add(parts.membership.health());
   status.hold_up = hold_up_among(parts.members.present());
   if (status.hold_up) add(text_of(*status.hold_up, parts.members.self()));
-  parts.exchange.describe(now, parts.links, status);
+  parts.exchange.describe(now, parts.links, parts.budget, status);
   status.checkpoint = parts.saver.status();
   status.settings = parts.settings.status();
   status.algorithm = parts.options.algorithm;

@@ -67,7 +67,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.whole = refits || rests_after(round.then);
   job.target = options_.goal.target();
   job.offer = goes_on;
-  exchange.write_edges(job, around_.links, around_.budget.shortening());
+  exchange.write_edges(job, around_.links, around_.budget);
   job.mask_group = masks_.group();
   const bool steps = goes_on && may_step && !progress_.is_budget_spent();
   job.local = steps && !options_.needs.overlaps;
@@ -115,16 +115,14 @@ bool Training::is_round_complete(Time now) {
 // A round that a pause cut in two is not measured.
 void Training::measure(Time now, bool has_ended, Outbox& out) {
   ExchangeBudget& budget = around_.budget;
-  const UnderWay last = std::exchange(
-      under_way_, {.begun = now, .common = budget.steps(), .shortening = budget.shortening()});
+  const UnderWay last = std::exchange(under_way_, {.begun = now, .common = budget.steps()});
   if (!has_ended || last.steps == 0) return;
   const WaitMeter& waits = around_.exchange.waits();
   const Duration whole = now - last.begun, exchange = waits.last_exchange() + last.mix;
-  budget.add({.steps = last.common,
-              .shortening = last.shortening,
-              .whole = whole,
-              .exchange = exchange,
-              .transfer = waits.last_transfer()});
+  if (budget.add({.steps = last.common, .whole = whole, .exchange = exchange},
+                 loads_of(around_.exchange.neighbors())))
+    out.event(Event::Kind::exchange,
+              fmt::format("from the next round on {}", budget.encodings_text()));
   const Duration busy = std::min(whole, exchange + last.compute);
   if (pace_.add({.common = last.common,
                  .steps = last.steps,
@@ -189,8 +187,7 @@ void Training::advance(Time now, Outbox& out) {
     leave_pause(now, out);
   } else if (life.is_in<Renewing>()) {
     if (renewal_.advance(now, out)) begin_round(now, {}, false, out);
-  } else if (auto answer =
-                 around_.exchange.begin_answer(now, around_.links, around_.budget.shortening())) {
+  } else if (auto answer = around_.exchange.begin_answer(now, around_.links, around_.budget)) {
     answer->mask_group = masks_.group();
     if (!answer->mix.empty()) solitude_.averaged();
     run(Errand::answer, *std::move(answer), out);

@@ -99,8 +99,8 @@ class Training {
   // The round so far.
   struct UnderWay {
     Time begun{};
-    std::size_t common = 0;                 // the local steps of a node of pace 1
-    std::size_t steps = 0, shortening = 1;  // steps of this node; 0: none yet
+    std::size_t common = 0;  // the local steps of a node of pace 1
+    std::size_t steps = 0;   // of this node; 0: none yet
     Duration compute{}, mix{};
   };
   bool is_round_complete(Time now);

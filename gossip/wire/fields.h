@@ -66,8 +66,7 @@ void fields(auto& a, Like<Member> auto& x) {
   a.number(x.agreement, kAnyNumber);
   a.id(x.held.by);
   a.number(x.held.percent, kPercentLimit);
-  a.number(x.wishes.steps, kWishLimit);
-  a.number(x.wishes.shortening, kWishLimit);
+  a.number(x.wished_steps, kWishLimit);
   a.flag(x.is_unreachable);
   a.choice(x.role, Role::relay);
   a.text(x.group, kNameBytesLimit);

@@ -41,14 +41,6 @@ inline std::uint64_t amount_bits(double amount) {
                                  kAmountMost);
 }
 
-// What a node wishes that all of them do; see edges/exchange_budget.h. 0: no wish.
-struct Wishes {
-  std::uint64_t steps = 0;       // local steps of a round
-  std::uint64_t shortening = 0;  // of vectors
-
-  bool operator==(const Wishes&) const = default;
-};
-
 // What a node says of its training; others learn of it as NodeParts::report() fills it in.
 struct Report {
   Phase phase = Phase::joining;
@@ -66,7 +58,8 @@ struct Report {
   std::uint64_t samples = 0, accuracy = 0, held_out_loss = 0;
   std::uint64_t sealed = 0;  // content hash of the model that it ended with; 0: none yet
   Held held = {};
-  Wishes wishes = {};
+  // The local steps of a round that it wishes all to take; see edges/exchange_budget.h. 0: no wish.
+  std::uint64_t wished_steps = 0;
 
   // A change of it makes a new version of the record: records of one version agree in it.
   auto state() const { return std::tuple(phase, save_at, changes, end_at, sealed); }

@@ -20,7 +20,7 @@ namespace starling::gossip {
 
 class RecordCache;
 
-inline constexpr std::uint64_t kProtocolVersion = 16;
+inline constexpr std::uint64_t kProtocolVersion = 17;
 inline constexpr std::size_t kHeaderBytesLimit = 2 << 20;  // including the checksum
 inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kNameBytesLimit = 128;

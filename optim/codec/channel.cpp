@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "base/check.h"
 #include "base/planted.h"
@@ -122,7 +123,7 @@ EdgeOffer Channel<S>::offer(const EdgePlace& to, std::span<const S> s, BufferPoo
   if (number > end.number && end.number > 0) follow_offer(end);
   if (number > end.number) end.quality_before = end.quality;
   end.number = number;
-  EdgeOffer offer{.edge = to.edge, .number = number};
+  EdgeOffer offer{.edge = to.edge, .number = number, .unshortened = bytes(number)};
   if (number == 1) {
     const std::vector<S> zeros(is_finite(s) ? 0 : s.size());
     offer.theta = zeros.empty() ? 1 : 0;
@@ -141,7 +142,7 @@ EdgeOffer Channel<S>::offer(const EdgePlace& to, std::span<const S> s, BufferPoo
     end.quality = end.quality_before;
     offer.theta = delta ? end.quality.after(*delta) : 0;
     offer.payload = BufferPool::seal(std::move(buffer), size);
-    last_rung_ = rung;
+    end.rung = rung;
   }
   end.offered = offer.payload;
   offer.quality = end.quality.mean();
@@ -273,15 +274,23 @@ void Channel<S>::follow_offer(Edge& end) const {
 
 template <class S>
 CodecReport Channel<S>::report() const {
-  CodecReport report{.vector_bytes = bytes(2, last_rung_)};
-  if (form_.coding.is_chosen) report.chosen = rung_name(form_, last_rung_);
+  CodecReport report{.vector_bytes = bytes(2)};
   double sum = 0;
+  std::size_t vectors = 0;
+  std::set<std::size_t> rungs;
   for (const auto& [edge, end] : edges_) {
     sum += end.quality.mean();
+    vectors += bytes(2, end.rung);
+    rungs.insert(end.rung);
     report.memory_bytes +=
         (end.replica.size() + end.difference.size()) * sizeof(S) + end.offered.size();
   }
-  if (!edges_.empty()) report.quality = sum / static_cast<double>(edges_.size());
+  if (edges_.empty()) return report;
+  report.quality = sum / static_cast<double>(edges_.size());
+  report.vector_bytes = vectors / edges_.size();
+  if (form_.coding.is_chosen)
+    for (const std::size_t rung : rungs)
+      report.chosen.append(report.chosen.empty() ? "" : ", ").append(rung_name(form_, rung));
   return report;
 }
 

@@ -61,7 +61,7 @@ class Channel {
   // The most bytes of a message.
   std::size_t bytes_limit() const;
   // How the channel does: the mean of m over its edges (quality.h), 1 without edges; the bytes of
-  // all replicas, differences and offers; and the rung of the last message after an edge's first.
+  // all replicas, differences and offers; and the rungs of the last messages.
   CodecReport report() const;
 
  private:
@@ -72,6 +72,7 @@ class Channel {
     std::uint64_t taken = 0;             // the number of the last pair that was taken
     Quality quality, quality_before;     // with the last offer, and without it
     bool is_broken = false;              // no further pair is taken
+    std::size_t rung = 0;                // of the last message
     std::vector<double> spans;           // sum for each part since its last averaged pair
   };
   // The numbers of each half that a message holds.
@@ -101,7 +102,6 @@ class Channel {
 
   WireForm form_;
   std::size_t halves_, size_;
-  std::size_t last_rung_ = 0;
   std::map<std::uint64_t, Edge> edges_;
 };
 

@@ -9,11 +9,8 @@
 namespace starling::optim {
 namespace {
 
-struct Rung {
-  std::string_view name;  // of a format or a compressor; empty: the format of the form
-  bool needs_every_round = false;
-};
-constexpr std::array<Rung, 4> kRungs = {{{""}, {"bf16"}, {"i8"}, {"i4", true}}};
+// Names of formats or compressors; empty: the format of the form.
+constexpr std::array<std::string_view, 4> kRungs = {"", "bf16", "i8", "i4"};
 
 }  // namespace
 
@@ -23,27 +20,23 @@ std::size_t rung_count() {
 
 std::string rung_names() {
   std::string names = "native";
-  for (const Rung& rung : kRungs)
-    if (!rung.name.empty()) names.append(", ").append(rung.name);
+  for (const std::string_view rung : kRungs)
+    if (!rung.empty()) names.append(", ").append(rung);
   return names;
 }
 
 Encoding encoding_of(const WireForm& form, std::size_t rung) {
   ENSURE(rung < rung_count(), "a message names a rung of the ladder");
   Encoding encoding{.whole = form.format, .format = form.format};
-  if (kRungs[rung].name.empty()) return encoding;
-  const WireForm row = wire_form_named(kRungs[rung].name);
+  if (kRungs[rung].empty()) return encoding;
+  const WireForm row = wire_form_named(kRungs[rung]);
   encoding.compressor = row.coding.compressor;
   if (!encoding.compressor) encoding.format = row.format;
   return encoding;
 }
 
 std::string_view rung_name(const WireForm& form, std::size_t rung) {
-  return kRungs[rung].name.empty() ? form.format->name : kRungs[rung].name;
-}
-
-bool needs_every_round(std::size_t rung) {
-  return kRungs[rung].needs_every_round;
+  return kRungs[rung].empty() ? form.format->name : kRungs[rung];
 }
 
 std::size_t shortening_of(const WireForm& form, std::size_t rung) {

@@ -18,8 +18,6 @@ std::size_t rung_count();
 std::string rung_names();
 // These REQUIRE rung < rung_count().
 std::string_view rung_name(const WireForm& form, std::size_t rung);
-// Whether it is for edges that carry a vector in every round; see EncodingChoice.
-bool needs_every_round(std::size_t rung);
 // By which factor its messages are shorter than those of the first rung, as a power of two.
 std::size_t shortening_of(const WireForm& form, std::size_t rung);
 Encoding encoding_of(const WireForm& form, std::size_t rung);

@@ -208,16 +208,6 @@ TEST_CASE("Nodes choose how short vectors are where a round waits for them") {
                 .empty());
 }
 
-TEST_CASE("In a sequence the nodes do not choose the shortest vectors") {
-  gossip::Options node;
-  optim::Options training;
-  CHECK(daemon::encodings_of(node, training).empty());
-  training.codec = optim::wire_form_named("auto");
-  CHECK(daemon::encodings_of(node, training).back().name == "i4");
-  node.topology.sequence = *topology::parse_sequence("matching");
-  CHECK(daemon::encodings_of(node, training).back().name == "i8");
-}
-
 TEST_CASE("Only parts travel during the next steps and only where the algorithm allows it") {
   const auto with = [](std::vector<std::pair<std::string, std::string>> keys) {
     keys.emplace_back("exchange.overlap", "true");

@@ -22,18 +22,21 @@ constexpr double kShare = 0.1;
 const optim::StepCount kChosenSteps{.fixed = {}, .exchange_share = kShare};
 const std::vector<optim::EncodingChoice> kEncodings{{"f32", 1}, {"bf16", 2}, {"i8", 4}, {"i4", 8}};
 
-// A node whose rounds take `exchange`, of which `transfer` is shortened with the vectors, and
-// `step` for each of their steps; it is alone, so that its wishes hold.
+const NodeId kPeer = node_id("peer");
+
+// A node whose rounds take `exchange`, of which `transfer` is shortened with the vectors to its
+// peer, and `step` for each of their steps; it is alone, so that its wishes hold.
 struct Stepping {
   void run(int rounds) {
     for (; rounds > 0; --rounds) {
-      const std::size_t steps = budget.steps(), shortening = budget.shortening();
-      const Duration shortened = transfer / shortening;
-      const Duration spent = exchange - transfer + shortened;
-      budget.add({steps, shortening, spent + step * steps + fixed, spent, shortened});
-      budget.follow(budget.wishes());
+      const std::size_t steps = budget.steps();
+      const Duration spent = exchange - transfer + transfer / shortening();
+      budget.add({steps, spent + step * steps + fixed, spent},
+                 std::vector<ExchangeBudget::Edge>{{kPeer, seconds(transfer)}});
+      budget.follow(budget.wished_steps());
     }
   }
+  std::size_t shortening() const { return budget.shortening(kPeer); }
   // The steps that are chosen once rounds have taken that.
   double steps_with(Duration of_exchange) {
     exchange = of_exchange;
@@ -58,8 +61,8 @@ TEST_CASE("A wish is the least power of two that keeps the exchange within its s
     CAPTURE(seconds(exchange));
     Stepping node{exchange, 10ms};
     node.run(100);
-    REQUIRE(node.budget.wishes().steps > 0);
-    const auto wish = static_cast<double>(node.budget.wishes().steps);
+    REQUIRE(node.budget.wished_steps() > 0);
+    const auto wish = static_cast<double>(node.budget.wished_steps());
     const double least = std::max(1.0, need(exchange, 10ms));
     CHECK(wish >= least / 1.25);
     CHECK(wish < 2 * least);
@@ -106,8 +109,9 @@ TEST_CASE("A few rounds that went otherwise change no wish") {
 TEST_CASE("Nothing is wished before enough equal rounds are measured") {
   ExchangeBudget budget(kChosenSteps, kEncodings);
   for (std::size_t round = 0; round < 100; ++round)
-    budget.add({1 + round % 2, 1, 1s, 500ms, 500ms});
-  CHECK(budget.wishes() == Wishes{});
+    budget.add({1 + round % 2, 1s, 500ms}, std::vector<ExchangeBudget::Edge>{{kPeer, 0.5}});
+  CHECK(budget.wished_steps() == 0);
+  CHECK(budget.shortening(kPeer) == 1);
   CHECK(budget.steps_reason().find("measures") != std::string::npos);
   CHECK(budget.encoding_reason().find("measures") != std::string::npos);
 }
@@ -118,28 +122,29 @@ TEST_CASE("No wish and no word of others goes beyond the most") {
   CHECK(node.steps() == kLocalStepsMost);
   CHECK(node.budget.steps_reason().find("the most") != std::string::npos);
   ExchangeBudget budget(kChosenSteps, kEncodings);
-  const auto follow = [&](std::uint64_t steps, std::uint64_t shortening) {
-    budget.follow({steps, shortening});
-    return std::pair(budget.steps(), budget.shortening());
+  const auto follow = [&](std::uint64_t steps) {
+    budget.follow(steps);
+    return budget.steps();
   };
   CHECK(budget.steps() == 1);
-  CHECK(budget.shortening() == 1);
-  CHECK(follow(kWishLimit, kWishLimit) == std::pair(kLocalStepsMost, std::size_t{8}));
-  CHECK(follow(1, 1) == std::pair(std::size_t{1}, std::size_t{1}));
-  CHECK(follow(5, 3) == std::pair(std::size_t{8}, std::size_t{4}));
-  CHECK_FALSE(budget.follow({}));
-  CHECK(budget.text() == "i8 vectors, 8 local steps a round");
+  CHECK(follow(kWishLimit) == kLocalStepsMost);
+  CHECK(follow(1) == 1);
+  CHECK(follow(5) == 8);
+  CHECK_FALSE(budget.follow(0));
+  CHECK(budget.steps_text() == "8 local steps a round");
 }
 
 TEST_CASE("Clocks that stand still or run wild make a number all the same") {
   ExchangeBudget still(kChosenSteps, kEncodings);
-  for (int round = 0; round < 50; ++round) still.add({.steps = 1});
-  CHECK(still.wishes() == Wishes{.steps = 1, .shortening = 1});
+  for (int round = 0; round < 50; ++round) still.add({.steps = 1}, {});
+  CHECK(still.wished_steps() == 1);
   ExchangeBudget wild(kChosenSteps, kEncodings);
   for (int round = 0; round < 50; ++round)
-    wild.add({1, 1, 1s, round % 2 == 0 ? 100s : -100s, round % 2 == 0 ? -100s : 100s});
-  CHECK(wild.wishes().steps > 0);
-  CHECK(wild.wishes().shortening > 0);
+    wild.add({1, 1s, round % 2 == 0 ? 100s : -100s},
+             std::vector<ExchangeBudget::Edge>{{kPeer, round % 2 == 0 ? 1e300 : 1e-300}});
+  CHECK(wild.wished_steps() > 0);
+  CHECK(wild.shortening(kPeer) >= 1);
+  CHECK(wild.shortening(kPeer) <= 8);
 }
 
 TEST_CASE("Vectors get as short as the link asks and no shorter") {
@@ -156,14 +161,38 @@ TEST_CASE("Vectors get as short as the link asks and no shorter") {
                   .transfer = transfer,
                   .budget = {{.fixed = 10, .exchange_share = kShare}, kEncodings}};
     node.run(100);
-    CHECK(node.budget.shortening() == shortening);
+    CHECK(node.shortening() == shortening);
     CHECK(node.steps() == 10);
     CHECK(node.budget.steps_reason().empty());
-    CHECK(node.budget.encoding_reason().find("as the nodes wish") != std::string::npos);
-    node.exchange = node.transfer = 0ms;
+    CHECK(node.budget.encoding_reason().find("as each link asks") != std::string::npos);
+    node.exchange = node.transfer = 1us;
     node.run(100);
-    CHECK(node.budget.shortening() == 1);
+    CHECK(node.shortening() == 1);
   }
+}
+
+TEST_CASE("A thin link shortens its own vectors and those that share it") {
+  // 10 ms are within the share. Edges 1 to 3 share a link, 4 is fast, and of 5 nothing is known.
+  const std::vector<ExchangeBudget::Edge> edges{{NodeId{1}, 0.013},
+                                                {NodeId{2}, 0.025},
+                                                {NodeId{3}, 0.038},
+                                                {NodeId{4}, 0.0004},
+                                                {NodeId{5}, 0}};
+  ExchangeBudget budget({.fixed = 10, .exchange_share = kShare}, kEncodings);
+  int changes = 0;
+  for (int round = 0; round < 50; ++round) changes += budget.add({10, 100ms, 10ms}, edges);
+  CHECK(changes == 1);
+  for (const std::uint64_t peer : {1, 2, 3}) CHECK(budget.encoding(NodeId{peer}) == "i8");
+  for (const std::uint64_t peer : {4, 5, 6}) CHECK(budget.encoding(NodeId{peer}) == "f32");
+  CHECK(budget.encodings_text() == "i8 vectors over 3 edges, f32 vectors over 2 edges");
+  // A peer that says that its link is slower than any changes what is sent to itself.
+  budget.add({10, 100ms, 10ms}, edges);
+  std::vector<ExchangeBudget::Edge> lie = edges;
+  lie[3].transfer_s = 1e9;
+  for (int round = 0; round < 50; ++round) budget.add({10, 100ms, 10ms}, lie);
+  CHECK(budget.encoding(NodeId{4}) == "i4");
+  for (const std::uint64_t peer : {1, 2, 3}) CHECK(budget.encoding(NodeId{peer}) == "i8");
+  CHECK(budget.encoding(NodeId{5}) == "f32");
 }
 
 TEST_CASE("What cannot be shortened makes no vector short") {
@@ -171,14 +200,14 @@ TEST_CASE("What cannot be shortened makes no vector short") {
                 .step = 10ms,
                 .budget = {{.fixed = 1, .exchange_share = kShare}, kEncodings}};
   node.run(100);
-  CHECK(node.budget.shortening() == 1);
+  CHECK(node.shortening() == 1);
 }
 
 TEST_CASE("Where both are chosen the vectors get short before the rounds get long") {
   Stepping node{
       .exchange = 4ms, .step = 9ms, .transfer = 4ms, .budget = {kChosenSteps, kEncodings}};
   node.run(100);
-  CHECK(node.budget.shortening() == 4);
+  CHECK(node.shortening() == 4);
   CHECK(node.steps() == 1);
   node.transfer = 80ms;
   node.exchange = 84ms;  // with i4 14 ms: 14 steps
@@ -186,7 +215,7 @@ TEST_CASE("Where both are chosen the vectors get short before the rounds get lon
     node.run(1);
     CHECK(node.steps() <= 16);  // also while the vectors are not yet short
   }
-  CHECK(node.budget.shortening() == 8);
+  CHECK(node.shortening() == 8);
   CHECK(node.steps() == 16);
-  CHECK(node.budget.encoding_reason().find("not even this") != std::string::npos);
+  CHECK(node.budget.encoding_reason().find("not even the shortest") != std::string::npos);
 }

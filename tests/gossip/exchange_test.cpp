@@ -32,7 +32,7 @@ struct Trader : Party {
   const Member& record() const { return *membership.roster().find(membership.roster().self()); }
   EdgeStatus edge() const {
     Status status;
-    exchange.describe({}, links, status);
+    exchange.describe({}, links, ExchangeBudget({}, {}), status);
     return status.edges.front();
   }
   void offer(std::uint64_t round, Time now, std::size_t bytes = 7) {

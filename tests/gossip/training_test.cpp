@@ -158,7 +158,7 @@ TEST_CASE("Where the nodes choose a job has as many local steps as they wish") {
   Trainee node(party_options(1), {.fixed = {}, .exchange_share = 0.1});
   node.start();
   CHECK(node.job().local_steps == 1);
-  node.budget.follow({.steps = 16});
+  node.budget.follow(16);
   optim::Job job;
   job.round = 1;
   job.local = job.offer = true;
@@ -184,7 +184,7 @@ TEST_CASE("A round is measured from its beginning to its end and a pause is no p
   };
   // Nobody is waited for: the exchange is mixing, 70 of 100 ms, and a step takes the other 30.
   run(20, 70ms);
-  CHECK(node.budget.wishes().steps == 4);
+  CHECK(node.budget.wished_steps() == 4);
   node.training.want_pause(true);
   run(1, 70ms);
   node.trained(Trainee::answer(node.job()));
@@ -192,7 +192,7 @@ TEST_CASE("A round is measured from its beginning to its end and a pause is no p
   node.training.want_pause(false);
   node.advance();
   run(20, 70ms);
-  CHECK(node.budget.wishes().steps == 4);
+  CHECK(node.budget.wished_steps() == 4);
 }
 
 TEST_CASE("No job is given while one is under way") {

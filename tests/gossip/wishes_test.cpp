@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 
 #include "tests/gossip/party.h"
@@ -16,15 +17,15 @@ namespace {
 
 // node-1, which wishes nothing, and others.
 struct Table {
-  void hear(int node, Wishes wishes, Phase phase = Phase::training) {
+  void hear(int node, std::uint64_t steps, Phase phase = Phase::training) {
     Member member = test::sample_member(fmt::format("node-{}", node));
     member.incarnation = ++incarnation;
     member.phase = phase;
     member.agreement = party.membership.roster().own().agreement;
-    member.wishes = wishes;
+    member.wished_steps = steps;
     party.membership.receive(Time{}, {}, Gossip{{{member}}}, party.outbox);
   }
-  Wishes wished() { return gossip::wished(party.membership.roster()); }
+  std::uint64_t wished() { return wished_steps(party.membership.roster()); }
 
   test::Party party{test::party_options(1)};
   std::uint64_t incarnation = 0;
@@ -34,15 +35,15 @@ struct Table {
 
 TEST_CASE("The second largest wish counts where three wish") {
   Table table;
-  CHECK(table.wished() == Wishes{});
-  table.hear(2, {.steps = 1024, .shortening = 1});
-  CHECK(table.wished() == Wishes{.steps = 1024, .shortening = 1});
-  table.hear(3, {.steps = 4, .shortening = 2});
-  CHECK(table.wished() == Wishes{.steps = 1024, .shortening = 2});
-  table.hear(4, {.steps = 2, .shortening = 8});
-  CHECK(table.wished() == Wishes{.steps = 4, .shortening = 2});
-  table.hear(5, {.steps = 1024});
-  CHECK(table.wished() == Wishes{.steps = 1024, .shortening = 2});
+  CHECK(table.wished() == 0);
+  table.hear(2, 1024);
+  CHECK(table.wished() == 1024);
+  table.hear(3, 4);
+  CHECK(table.wished() == 1024);
+  table.hear(4, 2);
+  CHECK(table.wished() == 4);
+  table.hear(5, 1024);
+  CHECK(table.wished() == 1024);
 }
 
 TEST_CASE("A member with other agreed values wishes nothing") {
@@ -50,17 +51,17 @@ TEST_CASE("A member with other agreed values wishes nothing") {
   Member member = test::sample_member("node-2");
   member.agreement = table.party.membership.roster().own().agreement + 1;
   member.phase = Phase::training;
-  member.wishes = {.steps = 64};
+  member.wished_steps = 64;
   table.party.membership.receive(Time{}, {}, Gossip{{{member}}}, table.party.outbox);
-  CHECK(table.wished() == Wishes{});
+  CHECK(table.wished() == 0);
 }
 
 TEST_CASE("A member that does not train wishes nothing") {
   Table table;
-  for (int node = 2; node <= 4; ++node) table.hear(node, {.steps = 2});
+  for (int node = 2; node <= 4; ++node) table.hear(node, 2);
   for (const Phase phase : {Phase::joining, Phase::paused, Phase::finished, Phase::resumed}) {
-    table.hear(5, {.steps = 64}, phase);
-    table.hear(6, {.steps = 64}, phase);
-    CHECK(table.wished() == Wishes{.steps = 2});
+    table.hear(5, 64, phase);
+    table.hear(6, 64, phase);
+    CHECK(table.wished() == 2);
   }
 }

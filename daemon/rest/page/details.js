@@ -57,6 +57,7 @@ function edgeFacts(edge) {
     ['distance', decimal(edge.distance)], ['round trip', duration(edge.rtt_s)],
     ['to it', `${rate(edge.send_bytes_per_s)}, ${bytes(edge.sent_bytes)} in all`],
     ['from it', `${rate(edge.receive_bytes_per_s)}, ${bytes(edge.received_bytes)} in all`],
+    edge.encoding && ['vectors to it', edge.encoding],
     edge.codec_quality < 1 && ['codec quality', decimal(edge.codec_quality)],
     ['waited for', `up to ${duration(edge.patience_s)} a round`],
     ...Object.entries(edge.rejected).map(([reason, count]) => ['refused', `${integer(count)} times: ${reason}`]),
