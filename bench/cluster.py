@@ -125,10 +125,10 @@ class Starling(Fleet):
 class Peers:
     """bench/peers.py; it idles between two requests."""
 
-    def __init__(self, nodes, network, hidden, batch, learning_rate, data=""):
+    def __init__(self, nodes, network, hidden, batch, learning_rate, data="", sites=1):
         arguments = [str(nodes), hidden or "none", str(batch), str(learning_rate)]
         if network:
-            arguments += ["--namespaces", "--address", network.address(0)]
+            arguments += ["--namespaces", "--sites", str(sites), "--address", network.address(0)]
         if data:
             arguments += ["--data", data]
         self.process = subprocess.Popen([PYTHON, ROOT / "bench/peers.py", *arguments],

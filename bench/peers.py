@@ -8,10 +8,11 @@ Answers requests on standard input, one line of JSON each:
   ddp ROUNDS    DistributedDataParallel: the mean of the gradients of all
   ddp-fp16 ROUNDS, ddp-powersgd-2 ROUNDS   the same with a communication hook of bench/hooks.py
   mix ROUNDS, mix-all ROUNDS, sum ROUNDS   the exchange alone: the mean with both neighbours, with all, all_reduce
-  goal ACCURACY SECONDS [ROUNDS]   rounds of the ring from new models until every node has the accuracy,
-                which is looked at after every so many
+  goal ACCURACY SECONDS [ROUNDS] [KIND]   rounds of the ring, or of that kind, from new models until every
+                node has the accuracy, which is looked at after every so many
 HIDDEN are units of hidden layers, "256,128"; "none" is softmax regression. Images are drawn unless
-a folder with the files of MNIST is given. With --namespaces process k runs in that of node k.
+a folder with the files of MNIST is given. With --namespaces process k runs in that of node k; with
+--sites S, where node k is of site k mod S, the processes of a site follow each other.
 """
 
 import argparse
@@ -137,14 +138,17 @@ class Peer:
             step()
         return {"ms": (time.monotonic() - start) / count * 1e3, "rounds": count + WARM_UP_ROUNDS}
 
-    def goal(self, accuracy, seconds, look=LOOK_ROUNDS):
+    def goal(self, accuracy, seconds, look=LOOK_ROUNDS, kind="ring"):
         """All stop at one round: whether every node is there goes round with the vectors."""
         self.begin()
+        self.distributed.clear()
+        step = self.step_of(kind)
+        step()
         start, done = time.monotonic(), 0
         answer = {"reached_s": None}
         while answer["reached_s"] is None:
             for _ in range(int(look)):
-                self.ring()
+                step()
             done += int(look)
             elapsed = time.monotonic() - start
             votes = torch.tensor([float(self.accuracy() >= accuracy), float(elapsed < seconds)])
@@ -158,8 +162,9 @@ class Peer:
 
     def accuracy(self):
         images, labels = self.test
+        model = next((one.model for one in self.distributed.values()), self.model)
         with torch.no_grad():
-            return float((self.model(images).argmax(1) == labels).float().mean())
+            return float((model(images).argmax(1) == labels).float().mean())
 
 
 def distance(peer):
@@ -209,7 +214,8 @@ def held_out(options):
 
 def work(options, rank, requests, answers):
     if options.namespaces:
-        networks.set_namespace(f"/run/netns/node-{rank}")
+        in_site, site = rank % (options.nodes // options.sites), rank // (options.nodes // options.sites)
+        networks.set_namespace(f"/run/netns/node-{in_site * options.sites + site}")
         os.environ["GLOO_SOCKET_IFNAME"] = "eth0"
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"tcp://{options.address}:{PORT}", rank=rank,
@@ -218,7 +224,7 @@ def work(options, rank, requests, answers):
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in requests:
         kind, *numbers = line.split()
-        answer = peer.goal(*map(float, numbers)) if kind == "goal" else peer.rounds(
+        answer = peer.goal(*map(float, numbers[:3]), *numbers[3:]) if kind == "goal" else peer.rounds(
             kind, int(numbers[0]))
         print(json.dumps(answer), file=answers, flush=True)
 
@@ -256,6 +262,7 @@ def main():
     parser.add_argument("learning_rate", type=float)
     parser.add_argument("--data", default="")
     parser.add_argument("--namespaces", action="store_true")
+    parser.add_argument("--sites", type=int, default=1)
     parser.add_argument("--address", default="127.0.0.1")
     options = parser.parse_args()
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Three sites of four nodes: 1 Gbit/s inside, one thin link from each site to the others.
+"""Three sites of four nodes: 1 Gbit/s inside, one thin link from each site to the others; beside PyTorch's DDP.
 
   bench/sites.py --data FOLDER       with the files of MNIST
   options: --goal A (.9), --bits B (20e6), --partition P (dirichlet:0.3), --only NAME, --turns N (3), --json
@@ -14,7 +14,7 @@ import json
 import statistics
 import sys
 
-from cluster import Starling, networks, program
+from cluster import Peers, Starling, networks, program, why_no_torch
 
 NODES, SITES = 12, 3
 LIMIT_S = 100
@@ -27,6 +27,7 @@ CONTENDERS = {
     "ring": ["--optim.algorithm=ed", "--topology.kind=ring"],
     "allreduce": ["--optim.algorithm=dpsgd", "--topology.kind=complete", "--exchange.schedule=allreduce"],
 }
+DDP = "DDP"
 
 
 class Sited(Starling):
@@ -37,6 +38,8 @@ class Sited(Starling):
 
 
 def turn(options, network, contender):
+    if contender == DDP:
+        return turn_of_ddp(options, network)
     arguments = [*CONTENDERS[contender], "--data.source=idx", f"--data.path={options.data}",
                  f"--data.partition={options.partition}", "--model.kind=softmax",
                  "--optim.batch-size=32", "--optim.local-optimizer=sgd", "--optim.learning-rate=0.1",
@@ -52,13 +55,23 @@ def turn(options, network, contender):
                 "megabytes": (after - before) / 1e6, "reached": is_reached}
 
 
+def turn_of_ddp(options, network):
+    """Batches and learning rate are those of the others; each process has an equal part of all classes."""
+    with Peers(NODES, network, "", 32, .1, options.data, SITES) as peers:
+        before = network.thin_bytes()
+        answer = peers.ask(f"goal {options.goal} {LIMIT_S} 10 ddp")
+        seconds = answer["reached_s"]
+        return {"seconds": seconds or LIMIT_S, "rounds": answer["rounds"],
+                "megabytes": (network.thin_bytes() - before) / 1e6, "reached": seconds is not None}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True)
     parser.add_argument("--goal", type=float, default=.9)
     parser.add_argument("--bits", type=float, default=20e6)
     parser.add_argument("--partition", default="dirichlet:0.3")
-    parser.add_argument("--only", action="append", choices=CONTENDERS)
+    parser.add_argument("--only", action="append", choices=[*CONTENDERS, DDP])
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -67,7 +80,7 @@ def main():
     if not program():
         print("no program is built; run make bench, or set STARLING")
         return 1
-    names = options.only or list(CONTENDERS)
+    names = options.only or [*CONTENDERS, *([] if why_no_torch() else [DDP])]
     turns = {name: [] for name in names}
     with networks.Sites(NODES, SITES, options.bits) as network:
         network.limit(1e9)

@@ -205,6 +205,14 @@ class Sites(Network):
         for site in range(self.sites):
             run("ip", "link", "del", f"site-{site}")
 
+    @staticmethod
+    def cut(site):
+        run("ip", "link", "set", f"core-{site}", "down")
+
+    @staticmethod
+    def heal(site):
+        run("ip", "link", "set", f"core-{site}", "up")
+
     def thin_bytes(self):
         """What has left all sites, without the headers of the packets."""
         return self.sent_bytes("core-")
