@@ -5,8 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "base/check.h"
 #include "topology/matching.h"
 #include "topology/spectrum.h"
+#include "topology/weights.h"
 
 namespace starling::topology {
 namespace {
@@ -227,8 +229,9 @@ std::shared_ptr<const Sequence> make_base(const Options& options, std::span<cons
 }
 
 // ---- clusters: after Lin, Stich, Patel, Jaggi: Don't use large mini-batches, use local SGD, 2020
-// (hierarchical local SGD), without a centre. In all rounds but each K-th a group averages itself.
-// In the K-th one vertex of each two groups meet; the vertices of a group take turns in it.
+// (hierarchical local SGD), without a centre. In all rounds but each K-th a group averages over a
+// graph of its own, of topology.kind; auto: complete. In the K-th one vertex of each two groups
+// meet; the vertices of a group take turns in it.
 
 using Groups = std::vector<std::vector<int>>;
 
@@ -249,13 +252,15 @@ Groups groups_of(std::span<const Site> sites) {
 
 class Clusters final : public Sequence {
  public:
-  Clusters(const SequenceChoice& choice, std::span<const Site> sites)
-      : row_(choice.row), every_(static_cast<std::size_t>(choice.size)), inner_(sites.size()) {
+  Clusters(const Options& options, std::span<const Site> sites)
+      : row_(options.sequence.row),
+        every_(static_cast<std::size_t>(options.sequence.size)),
+        inner_(sites.size()) {
     const Groups groups = groups_of(sites);
     std::size_t largest = 1;
     for (const std::vector<int>& group : groups) {
       largest = std::max(largest, group.size());
-      average(group);
+      average(group, graph_inside(options, sites, group));
     }
     for (std::size_t turn = 0; turn < largest; ++turn) outer_.push_back(meeting(groups, turn));
   }
@@ -279,11 +284,26 @@ class Clusters final : public Sequence {
   const Round& at(std::uint64_t round) const {
     return round % every_ + 1 < every_ ? inner_ : outer_[round / every_ % outer_.size()];
   }
-  void average(const std::vector<int>& group) {
-    const double weight = 1 / static_cast<double>(group.size());
-    for (const int one : group)
-      for (const int other : group)
-        if (one != other) inner_[static_cast<std::size_t>(one)].push_back({other, weight});
+  static Graph graph_inside(const Options& options, std::span<const Site> sites,
+                            const std::vector<int>& group) {
+    Options inside = options;
+    inside.sequence = {};
+    if (inside.kind == Kind::automatic) inside.kind = Kind::complete;
+    std::vector<Site> members;
+    for (const int vertex : group) {
+      members.push_back(sites[static_cast<std::size_t>(vertex)]);
+      members.back().is_hidden = false;  // rounds are led around hidden sites by sequence_of()
+    }
+    auto graph = build(inside, members);
+    ENSURE(graph.has_value(), "the degree of the options is that of their kind");
+    return *std::move(graph);
+  }
+  void average(const std::vector<int>& group, const Graph& graph) {
+    const Weights weights = metropolis_weights(graph);
+    for (std::size_t i = 0; i < group.size(); ++i)
+      for (std::size_t k = 0; k < graph.in[i].size(); ++k)
+        inner_[static_cast<std::size_t>(group[i])].push_back(
+            {group[static_cast<std::size_t>(graph.in[i][k])], weights.from[i][k]});
   }
   // A pair weighs 1 / (1 + the larger number of pairs of its ends).
   Round meeting(const Groups& groups, std::size_t turn) const {
@@ -311,12 +331,12 @@ class Clusters final : public Sequence {
 };
 
 Graph cluster_edges(const Options& options, std::span<const Site> sites) {
-  return Clusters(options.sequence, sites).edges();
+  return Clusters(options, sites).edges();
 }
 
 std::shared_ptr<const Sequence> make_clusters(const Options& options, std::span<const Site> sites,
                                               const Graph&) {
-  return std::make_shared<Clusters>(options.sequence, sites);
+  return std::make_shared<Clusters>(options, sites);
 }
 
 bool is_automatic(Kind kind) {
@@ -325,6 +345,10 @@ bool is_automatic(Kind kind) {
 
 bool leads_both_ways(Kind kind) {
   return !is_directed(kind);
+}
+
+bool is_drawn_both_ways(Kind kind) {
+  return leads_both_ways(kind) && kind != Kind::file;
 }
 
 constexpr SequenceRow kSequences[] = {
@@ -368,15 +392,17 @@ constexpr SequenceRow kSequences[] = {
      .make = make_base},
     {.name = "clusters",
      .help =
-         "clusters:K the nodes of one node.group average with each other, and in each K-th round "
-         "in their place one node of each two groups: for sites with thin links between them",
+         "clusters:K the nodes of one node.group average with each other (auto: each with all), "
+         "and "
+         "in each K-th round in their place one node of each two groups: for sites with thin links "
+         "between them",
      .least = 2,
      .most = 1000,
      .theta = 0.5,
      .is_by_group = true,
      .bounds_parts = true,
-     .allows = is_automatic,
-     .kinds = "auto, for it has edges of its own",
+     .allows = is_drawn_both_ways,
+     .kinds = "auto, or that of the graph inside each group, such as ring and random",
      .edges = cluster_edges,
      .make = make_clusters},
 };

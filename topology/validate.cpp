@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "topology/build.h"
 #include "topology/kinds.h"
+#include "topology/sequence.h"
 
 namespace starling::topology {
 namespace {
@@ -81,8 +82,11 @@ const Site* first_unknown(std::span<const Site> names, std::span<const Site> kno
 
 Result<void> validate(const Options& options, std::size_t n) {
   if (n == 0) return fail("n = 0: expected a number of nodes from 1 to {}", kMembersLimit);
-  TRY_DO(validate_size(options, n));
-  TRY_DO(validate_degree(options, n));
+  Options of_all = options;
+  // The kind is that of the graph inside each group, which may have any size.
+  if (options.sequence.moves() && options.sequence.row->is_by_group) of_all.kind = Kind::automatic;
+  TRY_DO(validate_size(of_all, n));
+  TRY_DO(validate_degree(of_all, n));
   if (options.kind == Kind::file) return validate_file(options, n);
   return {};
 }

@@ -126,6 +126,22 @@ TEST_CASE("Over clusters exact algorithms take the rounds of an independent impl
   }
 }
 
+// Two groups of eight.
+TEST_CASE("Over clusters of rings and of drawn graphs exact algorithms end in the optimum") {
+  for (const auto& algorithm : all_or_first<std::string>(1, {"ed", "gt"}))
+    for (const Kind kind : {Kind::ring, Kind::random}) {
+      CAPTURE(algorithm);
+      CAPTURE(std::string(topology::to_string(kind)));
+      CHECK(rounds_to_optimum({.algorithm = algorithm,
+                               .sequence = "clusters:10",
+                               .kind = kind,
+                               .nodes = 16,
+                               .rate = .1,
+                               .groups = 2},
+                              8000));
+    }
+}
+
 TEST_CASE("A site that was cut off and a delegate that died leave all in the optimum") {
   std::ifstream file(std::string(STARLING_ROOT) + "/configs/scenarios/sites.txt");
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

@@ -209,6 +209,32 @@ TEST_CASE("Clusters average inside groups and by one pair of each two groups in 
   CHECK(clusters.sequence->modulus(1) < 1);
 }
 
+// Groups of 5 and 4.
+TEST_CASE("Inside a group clusters average over the graph of its kind") {
+  std::vector<Site> sites = sites_of(9);
+  for (std::size_t k = 0; k < 9; ++k) sites[k].group = k % 2 == 0 ? "a" : "b";
+  const Options options{.kind = Kind::ring, .sequence = {row_named("clusters"), 3}};
+  CHECK(sequence_problem(options).empty());
+  for (const Kind kind : {Kind::file, Kind::exponential})
+    CHECK(sequence_problem({.kind = kind, .sequence = options.sequence}) ==
+          "takes its rounds from other graphs than " + std::string(to_string(kind)) +
+              "; use topology.kind auto, or that of the graph inside each group, such as ring and "
+              "random");
+  CHECK(validate({.kind = Kind::hypercube, .sequence = options.sequence}, 9).has_value());
+  const Graph graph = *build(options, sites);
+  const Example rings{sequence_of(options, sites, graph), graph};
+  expect_consistent(rings, 15);
+  for (int i = 0; i < 9; ++i) {
+    const std::vector<Turn> turns = rings.sequence->turns(i, 0);
+    CHECK(turns.size() == 2);
+    for (const Turn& turn : turns) {
+      CHECK(turn.weight == doctest::Approx(1 / 3.));
+      CHECK(group_of(sites, i) == group_of(sites, turn.vertex));
+    }
+  }
+  CHECK(rings.sequence->modulus(1) < 1);
+}
+
 TEST_CASE("Every sequence has rounds for any number of nodes and none is for a hidden pair") {
   for (const SequenceRow& row : sequences()) {
     if (!row.make) continue;
