@@ -14,7 +14,7 @@
 
 namespace starling::planted {
 
-inline constexpr std::array<std::string_view, 35> kBugs = {
+inline constexpr std::array<std::string_view, 36> kBugs = {
     "early_contribution",   // startup: training begins while the model is still asked for
     "duplicate_applied",    // gate: a message that came before is let through
     "round_goes_back",      // training: a finished job counts for the round before it, now and then
@@ -49,7 +49,8 @@ inline constexpr std::array<std::string_view, 35> kBugs = {
     "news_repeated",       // dissemination: a listener is told 400 times at once
     "cut_unseen",          // connections: one over which nothing passes stays open
     "dials_once",          // peer queues: an address is dialled once
-    "set_late",    // setting log: a change of settings holds a round late
+    "set_late",            // setting log: a change of settings holds a round late
+    "renewal_missed",      // setting log: a node goes on with the old algorithm
 };
 
 // The place of a bug in the list. A name that is not in the list does not compile.

@@ -94,6 +94,10 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
   const gossip::Options& base = world_->options().base;
   if (job.options) book.in_slices = job.options->aggregation.slicing.is_on;
   if (job.options) book.is_of_start = form_of(*job.options) == base.training_form;
+  if (job.anew) {
+    const std::uint64_t abandoned = world_->status(node).abandoned_edges;
+    if (std::exchange(book.abandoned, abandoned) < abandoned) book.abandoned_until = job.round;
+  }
   book.expected.reset();
   if (!job.absorb) return;
   if (gossip::counts_pairs(base))
@@ -136,6 +140,11 @@ void Ledger::expect_settled() {
                            world_->machine(lacks.node).life == lacks.life &&
                            world_->runs(has.node) && world_->machine(has.node).life == has.life;
     if (!both_live || lacks.round + kUnderWay >= books_[lacks.node].offered_round) continue;
+    // A node that changes its algorithm waits three seconds for what the other end owes.
+    const auto gave_up = [&](const Offer& offer) {
+      return offer.round <= books_[offer.node].abandoned_until;
+    };
+    if (gave_up(lacks) || gave_up(has)) continue;
     report_(
         "pairs are mixed at both ends", lacks.node,
         fmt::format("not its round {} with node-{}'s round {}", lacks.round, has.node, has.round));

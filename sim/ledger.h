@@ -66,6 +66,8 @@ class Ledger {
     std::uint64_t offered_round = 0;
     std::optional<bool> in_slices = {};   // since other settings hold
     bool is_of_start = true;              // its vectors mean what they meant at first
+    std::uint64_t abandoned = 0;          // edges that were given up by renewals,
+    std::uint64_t abandoned_until = 0;    // the last of which began in this round
     std::optional<Vector> expected = {};  // the model after the job under way if nothing is learned
   };
   struct Offer {

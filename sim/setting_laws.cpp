@@ -2,23 +2,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include "base/text.h"
 
 namespace starling::sim {
 namespace {
 
-// By the changes up to that round; 0: none says it.
-std::size_t local_steps_in(std::uint64_t round, const std::vector<gossip::SettingChange>& changes) {
-  std::size_t steps = 0;
+// By the changes up to the first round, and then one by one up to the last. Empty: none up to the
+// first says it.
+std::vector<std::string> values_in(std::uint64_t first, std::uint64_t last,
+                                   const std::vector<gossip::SettingChange>& changes,
+                                   std::string_view of) {
+  std::vector<std::string> values;
   for (const gossip::SettingChange& change : changes)
-    for (const auto& [key, value] : change.terms)
-      if (change.round <= round && key == "optim.local-steps")
-        steps = static_cast<std::size_t>(parse_integer(value).value_or(0));
-  return steps;
+    for (const auto& [key, value] : change.terms) {
+      if (key != of || change.round > last) continue;
+      if (change.round <= first)
+        values.assign(1, value);
+      else if (!values.empty())
+        values.push_back(value);
+    }
+  return values;
 }
 
 // "node-1: 3 from round 20 on; node-2: 1 from round 30 on".
@@ -39,14 +46,24 @@ void SettingLaws::see(std::size_t node, const gossip::Output& output) {
   const auto* train = std::get_if<gossip::Train>(&output);
   if (!is_any_ || !train || !train->job.local) return;
   const optim::Job& job = train->job;
-  const gossip::SettingsStatus settings = world_->status(node).settings;
-  const std::size_t expected = local_steps_in(job.round, settings.changes);
+  const gossip::Status status = world_->status(node);
+  const gossip::SettingsStatus& settings = status.settings;
+  if (!settings.problem.empty())
+    return report_("settings hold from their round", node, settings.problem);
+  // A node that is behind takes at once what the others have reached: it would have no edges.
+  std::uint64_t reached = job.round;
+  for (const std::size_t other : world_->running())
+    reached = std::max(reached, world_->status(other).run.round);
+  const auto expect = [&](std::string_view key, const std::string& value) {
+    const auto expected = values_in(job.round, reached, settings.changes, key);
+    if (!expected.empty() && std::ranges::find(expected, value) == expected.end())
+      report_("settings hold from their round", node,
+              fmt::format("round {} is with {} = {}, and it knows {}", job.round, key, value,
+                          text_of(settings)));
+  };
   const double steps = static_cast<double>(job.local_steps) / job.pace;
-  if (expected > 0 && settings.problem.empty() &&
-      std::abs(steps - static_cast<double>(expected)) > .5)
-    report_("settings hold from their round", node,
-            fmt::format("takes {} local steps in round {}, and knows {}", steps, job.round,
-                        text_of(settings)));
+  expect("optim.local-steps", fmt::format("{}", std::llround(steps)));
+  expect("optim.algorithm", status.algorithm.substr(0, status.algorithm.find('+')));
 }
 
 void SettingLaws::expect_same() {

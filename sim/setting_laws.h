@@ -1,6 +1,7 @@
 // SettingLaws: what holds of settings that change while nodes run (gossip/node/setting_log.h):
 //   settings hold from their round   every job with local steps has as many as the changes say that
-//                                    its node knows when it begins
+//                                    its node knows when it begins, and is of their algorithm;
+//                                    a node that is behind may be ahead with them
 //   all know the same settings       at the end
 #pragma once
 

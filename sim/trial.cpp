@@ -28,13 +28,27 @@ std::string whom(const Fault& fault) {
              : "network";
 }
 
+// Of the scenario; changes of settings leave it.
+void set_goal(gossip::Options& options, const ScenarioGoal& goal) {
+  options.goal = {.rounds = goal.rounds, .seconds = seconds(goal.time)};
+  if (!options.reconfigure) return;
+  options.reconfigure = [inner = options.reconfigure, goal = options.goal](
+                            std::span<const Term> terms) -> Result<gossip::Reconfigured> {
+    TRY(gossip::Reconfigured next, inner(terms));
+    gossip::Options node = *next.node;
+    node.goal = goal;
+    next.node = std::make_shared<const gossip::Options>(std::move(node));
+    return next;
+  };
+}
+
 Options options_for(Options options, const Scenario& scenario) {
   options.nodes = scenario.nodes;
   options.hiding = scenario.hiding;
   options.seed = scenario.seed;
   options.base.expect = founders(scenario);
   options.base.expect_patience = gossip::Options().expect_patience;  // as under `up`
-  options.base.goal = {.rounds = scenario.goal.rounds, .seconds = seconds(scenario.goal.time)};
+  set_goal(options.base, scenario.goal);
   options.base.seeds.clear();
   const std::size_t dialled = scenario.nodes - scenario.hiding.nodes;
   for (std::size_t node = 0; node < std::min(kSeeds, dialled); ++node)

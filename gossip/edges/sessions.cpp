@@ -68,7 +68,8 @@ void Sessions::follow(Time now, const Links& links, const Roster& members, Outbo
 
 void Sessions::renew(EdgeLedger::Order order) {
   order_ = order;
-  for (Session& session : closing_) session.is_outdated = true;
+  for (Session& session : closing_)
+    if (!std::exchange(session.is_outdated, true)) abandoned_ += !session.ledger.is_settled();
 }
 
 void Sessions::begin_closing(Time now, Session session, Outbox& out) {

@@ -97,7 +97,8 @@ class Sessions {
   std::size_t unsettled() const;
   // The number of open sessions with a late pair: one end may have mixed it and the other not.
   std::size_t late() const;
-  // The number of sessions forgotten before they were settled, because too many were closing.
+  // The number of sessions given up before they were settled, because too many were closing, or by
+  // renew().
   std::uint64_t abandoned() const { return abandoned_; }
   // Payload bytes retransmitted to the peer in the open session.
   std::uint64_t repeated_bytes(NodeId peer) const;

@@ -47,7 +47,8 @@ void SettingLog::set(const ConfigureCommand& command, std::uint64_t round, std::
                        .author = options_.name,
                        .terms = command.agreed};
   for (const SettingChange& known : changes_) change.number = std::max(change.number, known.number);
-  ++change.number;
+  // A forged change may have the last number.
+  change.number = std::min(change.number + 1, kRoundLimit);
   out.notary().sign(change);
   if (!add(change)) return;
   spread(members, out);
@@ -211,8 +212,8 @@ void SettingLog::take(std::uint64_t round, Outbox& out, bool renews) {
   }
   problem_ = outcome.problem;
   if (!outcome.next || outcome.values == in_force_) return;
-  needs_renewal_ = !renews && form_of(*outcome.next->node) != form_of(options_);
-  if (needs_renewal_) {
+  if (!renews && form_of(*outcome.next->node) != form_of(options_)) {
+    needs_renewal_ = !PLANTED(renewal_missed);
     is_new_ = true;
     return;
   }

@@ -39,6 +39,13 @@ Duration late_patience() {
   return PLANTED(late_awaited) ? std::chrono::hours(1) : kSettlePatience;
 }
 
+// Whether all have ended, or this node has waited for those that have not. A node that comes when
+// others tell a model takes that one: it may have no edge to sum over.
+bool may_sum(const Parties& parties, Time now, Time begun, bool is_told) {
+  if (is_told && now < begun + kSettlePatience) return false;
+  return parties.ended() == parties.here().size() || now >= begun + late_patience();
+}
+
 // Whether the models are summed in that epoch.
 bool sums(const Options& options, std::size_t refusals, std::uint64_t epoch) {
   return options.needs.sums_models && refusals == 0 && epoch <= kSummedEpochs;
@@ -126,8 +133,8 @@ void Settlement::drive(Time now, const Parties& parties, Outbox& out) {
   if (tree_.stage() != none && !works && tree_.is_stuck(now)) tree_.leave();
   const auto root = next_root(parties);
   const Duration patience = late_patience();
-  const bool may_start = parties.ended() == parties.here().size() || now >= since_ + patience;
-  if (tree_.stage() == none && root == around_.members.self() && may_start && !candidate_) {
+  const bool may_begin = may_sum(parties, now, since_, told(parties).lacked != 0);
+  if (tree_.stage() == none && root == around_.members.self() && may_begin && !candidate_) {
     const TallyTree::Sum sum{tree_.sum().epoch + 1, around_.members.self(), end_.best_round()};
     const TallyTree::Calls whom =
         sums(options_, refusals_, sum.epoch) ? calls(now, since_) : TallyTree::Calls::nobody;

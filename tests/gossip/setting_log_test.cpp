@@ -102,6 +102,18 @@ TEST_CASE("The values of a round follow from the changes whatever order they cam
   } while (std::ranges::next_permutation(permuted, {}, &SettingChange::order).found);
 }
 
+TEST_CASE("After a forged change of the last number what a user sets can be told") {
+  Desk desk;
+  desk.hear({change(15, kRoundLimit, "50")});
+  desk.log.set({.agreed = {{"stop.rounds", "60"}}}, 10, 20, desk.party.membership.roster(),
+               desk.party.outbox);
+  const std::string told = encode(desk.log.changes());
+  const auto read = decode_setting_changes(std::as_bytes(std::span(told)));
+  REQUIRE(read);
+  CHECK(read->size() == 2);
+  CHECK(desk.in(20) == 60);
+}
+
 TEST_CASE("What a user sets later does not hold earlier") {
   Desk desk;
   const auto set = [&](const std::string& value, std::uint64_t soon, std::uint64_t at_round = 0) {

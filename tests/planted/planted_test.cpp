@@ -20,12 +20,16 @@ bool is_of_codec(std::size_t bug) {
   return bug == planted::bug("step_one_sided") || bug == planted::bug("replica_misses");
 }
 
+bool is_of_settings(std::size_t bug) {
+  return bug == planted::bug("set_late") || bug == planted::bug("renewal_missed");
+}
+
 // Where all are equally fast nobody has to be waited for.
 sim::Options trial_for(std::size_t bug) {
   if (is_of_codec(bug)) return compressed_trial();
   if (bug == planted::bug("cut_unseen")) return hidden_trial();
   if (bug == planted::bug("undamped_dual")) return sequence_trial();
-  if (bug == planted::bug("set_late")) return setting_trial();
+  if (is_of_settings(bug)) return setting_trial();
   if (bug == planted::bug("seals_unseen")) return lying_trial("seal");
   if (bug == planted::bug("nan_averaged")) return lying_trial("nan");
   if (bug == planted::bug("late_awaited")) return lying_trial("silent");
@@ -37,6 +41,7 @@ sim::Options trial_for(std::size_t bug) {
 sim::TrainerFactory trainers_for(std::size_t bug) {
   if (bug == planted::bug("undamped_dual"))
     return reference_trainers(sequence_training(), {.n = kSequenceNodes});
+  if (is_of_settings(bug)) return quick_trainers(setting_training());
   return quick_trainers(is_of_codec(bug) ? compressed_training() : fading_training());
 }
 

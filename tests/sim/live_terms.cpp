@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "base/text.h"
 
 namespace starling::test {
@@ -35,6 +36,11 @@ gossip::Reconfigure reconfigure_from(const gossip::Options& node, const optim::O
   take(optim::agreed(training));
   start.set("eval.every", std::to_string(node.evaluation.every), "start");
   start.set("eval.share", std::to_string(node.evaluation.share), "start");
+  // Otherwise no change would be legal either.
+  ::starling::Reader of_start(start);
+  gossip::read_options(of_start);
+  optim::read_options(of_start, *optim::format_named("f64"));
+  ENSURE(of_start.verdict().has_value(), "the values of the start can be written as settings");
   return [start, node, training](std::span<const Term> terms) -> Result<gossip::Reconfigured> {
     Settings settings = start;
     gossip::Options next = node;

@@ -38,7 +38,8 @@ TEST_CASE("All laws hold for many seeds beside a node that is slow") {
 TEST_CASE("All laws hold for many seeds in which users change settings") {
   const sim::SoakOptions options{
       .world = setting_trial(), .first_seed = 1, .last_seed = full_or(30U, 3U), .threads = 2};
-  for (const sim::Verdict& failure : sim::soak(options, quick_trainers()).failures)
+  for (const sim::Verdict& failure :
+       sim::soak(options, quick_trainers(setting_training())).failures)
     FAIL_CHECK(sim::to_text(failure));
 }
 

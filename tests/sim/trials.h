@@ -58,10 +58,16 @@ inline sim::Options hidden_trial() {
   return trial;
 }
 
-// Users change settings of all nodes.
+// Users change settings of all nodes. Rates are what a user can write: they fall to next to
+// nothing.
+inline optim::Options setting_training() {
+  optim::Options options = fading_training();
+  options.schedule.factor = 1e-9;
+  return options;
+}
 inline sim::Options setting_trial() {
   sim::Options trial = quick_trial();
-  trial.base.reconfigure = reconfigure_from(trial.base, fading_training());
+  trial.base.reconfigure = reconfigure_from(trial.base, setting_training());
   trial.phases.sets = true;
   return trial;
 }
