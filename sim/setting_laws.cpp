@@ -50,13 +50,13 @@ void SettingLaws::see(std::size_t node, const gossip::Output& output) {
   const gossip::SettingsStatus& settings = status.settings;
   if (!settings.problem.empty())
     return report_("settings hold from their round", node, settings.problem);
+  const auto holds = [&](std::uint64_t last, std::string_view key, const std::string& value) {
+    const auto expected = values_in(job.round, last, settings.changes, key);
+    return expected.empty() || std::ranges::find(expected, value) != expected.end();
+  };
   // A node that is behind takes at once what the others have reached: it would have no edges.
-  std::uint64_t reached = job.round;
-  for (const std::size_t other : world_->running())
-    reached = std::max(reached, world_->status(other).run.round);
   const auto expect = [&](std::string_view key, const std::string& value) {
-    const auto expected = values_in(job.round, reached, settings.changes, key);
-    if (!expected.empty() && std::ranges::find(expected, value) == expected.end())
+    if (!holds(job.round, key, value) && !holds(reached(), key, value))
       report_("settings hold from their round", node,
               fmt::format("round {} is with {} = {}, and it knows {}", job.round, key, value,
                           text_of(settings)));
@@ -64,6 +64,13 @@ void SettingLaws::see(std::size_t node, const gossip::Output& output) {
   const double steps = static_cast<double>(job.local_steps) / job.pace;
   expect("optim.local-steps", fmt::format("{}", std::llround(steps)));
   expect("optim.algorithm", status.algorithm.substr(0, status.algorithm.find('+')));
+}
+
+std::uint64_t SettingLaws::reached() const {
+  std::uint64_t reached = 0;
+  for (const std::size_t node : world_->running())
+    reached = std::max(reached, world_->status(node).run.round);
+  return reached;
 }
 
 void SettingLaws::expect_same() {

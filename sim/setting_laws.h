@@ -22,6 +22,8 @@ class SettingLaws {
   void expect_same();
 
  private:
+  std::uint64_t reached() const;  // the highest round of a node
+
   World* world_;
   Report report_;
   bool is_any_ = false;  // change so far

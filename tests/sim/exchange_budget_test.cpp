@@ -192,7 +192,7 @@ TEST_CASE("A thin link shortens the vectors that cross it and no others") {
       cluster.world.network().limit(static_cast<std::size_t>(from), static_cast<std::size_t>(to),
                                     1e5);
     cluster.start_all();
-    cluster.world.run_until(Time(full_or(100s, 30s)));
+    cluster.world.run_until(Time(full_or(100s, 10s)));
     for (const std::size_t node : cluster.world.running())
       for (const gossip::EdgeStatus& edge : cluster.world.status(node).edges) {
         const bool is_first_site = node < 4, leads_to_first = edge.name < sim::name_of(4);
