@@ -122,6 +122,13 @@ class Starling(Fleet):
         return sum(document["traffic"]["sent_bytes"] for document in self.all() if document)
 
 
+class Sited(Starling):
+    """In a network of sites: node k is of the site that its namespace is in."""
+
+    def make(self, index, more):
+        return super().make(index, [*more, f"--node.group=site-{index % self.network.sites}"])
+
+
 class Peers:
     """bench/peers.py; it idles between two requests."""
 

@@ -14,7 +14,7 @@ import json
 import statistics
 import sys
 
-from cluster import Peers, Starling, networks, program, why_no_torch
+from cluster import Peers, Sited, networks, program, why_no_torch
 
 NODES, SITES = 12, 3
 LIMIT_S = 100
@@ -28,13 +28,6 @@ CONTENDERS = {
     "allreduce": ["--optim.algorithm=dpsgd", "--topology.kind=complete", "--exchange.schedule=allreduce"],
 }
 DDP = "DDP"
-
-
-class Sited(Starling):
-    """Node k is of the site that its namespace is in."""
-
-    def make(self, index, more):
-        return super().make(index, [*more, f"--node.group=site-{index % SITES}"])
 
 
 def turn(options, network, contender):

@@ -393,9 +393,8 @@ constexpr SequenceRow kSequences[] = {
     {.name = "clusters",
      .help =
          "clusters:K the nodes of one node.group average with each other (auto: each with all), "
-         "and "
-         "in each K-th round in their place one node of each two groups: for sites with thin links "
-         "between them",
+         "and in each K-th round in their place one node of each two groups: for sites with thin "
+         "links between them",
      .least = 2,
      .most = 1000,
      .theta = 0.5,

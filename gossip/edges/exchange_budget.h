@@ -39,6 +39,8 @@ class ExchangeBudget {
         share_(steps.exchange_share),
         steps_(steps.fixed.value_or(1)) {}
 
+  bool chooses_encodings() const { return !encodings_.empty(); }
+
   struct Round {
     std::size_t steps = 0;  // local steps, above 0
     Duration whole{};
@@ -49,7 +51,8 @@ class ExchangeBudget {
     NodeId peer;
     double transfer_s = 0;  // T; 0: not known
   };
-  // A round with these edges has ended. Returns whether the next one encodes vectors otherwise.
+  // A round has ended. `edges`: where the nodes choose the encodings. Returns whether the next one
+  // encodes vectors otherwise.
   bool add(const Round& round, std::span<const Edge> edges);
   // How many local steps this node wishes all to take: a power of two; 0 before enough rounds are
   // measured, or if a setting fixes it.

@@ -119,8 +119,9 @@ void Training::measure(Time now, bool has_ended, Outbox& out) {
   if (!has_ended || last.steps == 0) return;
   const WaitMeter& waits = around_.exchange.waits();
   const Duration whole = now - last.begun, exchange = waits.last_exchange() + last.mix;
-  if (budget.add({.steps = last.common, .whole = whole, .exchange = exchange},
-                 loads_of(around_.exchange.neighbors())))
+  std::vector<ExchangeBudget::Edge> edges;
+  if (budget.chooses_encodings()) edges = loads_of(around_.exchange.neighbors());
+  if (budget.add({.steps = last.common, .whole = whole, .exchange = exchange}, edges))
     out.event(Event::Kind::exchange,
               fmt::format("from the next round on {}", budget.encodings_text()));
   const Duration busy = std::min(whole, exchange + last.compute);

@@ -13,18 +13,13 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
-from cluster import Starling, networks  # noqa: E402
+from cluster import Sited, networks  # noqa: E402
 from nodes.watch import elapsed, failures, report, rest, wait  # noqa: E402
 from normal_equations import KEYS as PROBLEM  # noqa: E402
 from settings import MOST_OFF, REACH_S, farthest  # noqa: E402
 
 SITES, THIN_BITS = 3, 20e6
 CUT_OFF, BEREAVED = 0, 1  # sites
-
-
-class Sited(Starling):
-    def make(self, index, more):
-        return super().make(index, [*more, f"--node.group=site-{index % SITES}"])
 
 
 def await_optimum(fleet, when):
