@@ -6,6 +6,7 @@
 #include "daemon/cli/keys/commands.h"
 #include "daemon/cli/offline/commands.h"
 #include "daemon/cli/simulate/command_simulate.h"
+#include "daemon/cli/sweep/command_sweep.h"
 #include "daemon/cli/terminal/output.h"
 #include "daemon/cli/up/command_up.h"
 
@@ -13,11 +14,11 @@ namespace starling::daemon {
 namespace {
 
 constexpr const ProgramCommand* kCommands[] = {
-    &kRun,         &kUp,     &kStatus,        &kFleet,    &kMembers, &kNeighbors, &kTopology,
-    &kConvergence, &kEvents, &kPlan,          &kSimulate, &kData,    &kPredict,   &kEvaluate,
-    &kExport,      &kConfig, &kTrace,         &kDoctor,   &kSet,     &kJoin,      &kLeave,
-    &kStop,        &kPause,  &kCheckpoint,    &kResume,   &kKeygen,  &kInvite,    &kRevoke,
-    &kCompletion,  &kManual, &kVersionCommand};
+    &kRun,         &kUp,         &kStatus, &kFleet,         &kMembers, &kNeighbors, &kTopology,
+    &kConvergence, &kEvents,     &kPlan,   &kSimulate,      &kSweep,   &kData,      &kPredict,
+    &kEvaluate,    &kExport,     &kConfig, &kTrace,         &kDoctor,  &kSet,       &kJoin,
+    &kLeave,       &kStop,       &kPause,  &kCheckpoint,    &kResume,  &kKeygen,    &kInvite,
+    &kRevoke,      &kCompletion, &kManual, &kVersionCommand};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "daemon/cli/help/completion.h"
 #include "daemon/cli/simulate/command_simulate.h"
 #include "daemon/cli/simulate/main_simulate.h"
+#include "daemon/cli/sweep/command_sweep.h"
 #include "daemon/process/log.h"
 #include "daemon/process/memory.h"
 #include "daemon/setup/config.h"
@@ -25,6 +26,10 @@ int unknown(std::string_view name) {
 int print_overview(int code) {
   fmt::print("{}", overview_of(commands()));
   return code;
+}
+
+Outcome<int> sweep_runs(const CommandLine& line) {
+  return sweep(line, line.has("simulate") ? check_simulation : check_local_run);
 }
 
 int dispatch(std::span<const std::string> words) {
@@ -46,6 +51,7 @@ int dispatch(std::span<const std::string> words) {
   if (!found) return unknown(name);
   ProgramCommand command = *found;
   if (found == &kSimulate) command.run = simulate;
+  if (found == &kSweep) command.run = sweep_runs;
   return carry_out(command, rest);
 }
 

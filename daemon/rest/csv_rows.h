@@ -11,7 +11,9 @@ namespace starling::daemon {
 
 // Of a convergence series.
 inline constexpr std::array kPointColumns = {
-    "round", "time_s", "loss", "accuracy", "rmse", "distance", "distance_to_optimum", "bytes"};
+    "round",    "time_s", "loss",     "held_out_loss",
+    "accuracy", "rmse",   "distance", "distance_to_optimum",
+    "bytes"};
 
 // "node,round,…"
 std::string csv_header(std::span<const char* const> columns);

@@ -459,6 +459,7 @@ json point_json(const gossip::Progress& point) {
   json object = {{"round", point.round}, {"bytes", point.bytes}};
   put(object, "time_s", point.time_s);
   put(object, "loss", point.loss);
+  put(object, "held_out_loss", point.evaluation_loss);
   put(object, "accuracy", point.accuracy);
   put(object, "rmse", point.rmse);
   put(object, "distance", point.distance);

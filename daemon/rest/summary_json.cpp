@@ -40,6 +40,8 @@ Json to_json(const gossip::NodeSummary& node) {
 Json to_json(const gossip::SeriesPoint& point) {
   Json object = {{"round", point.round}, {"time_s", point.time_s}};
   put_results(object, point);
+  put(object, "held_out_loss", point.held_out_loss);
+  put(object, "bytes", point.bytes);
   return object;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "gossip/goal.h"
@@ -36,6 +37,16 @@ Recipe optimizer_for(const Settings& settings) {
            rounds > 0 ? fmt::format("cosine:{}", rounds) : std::string(kEndless)}};
 }
 
+// A target implies a table; nodes with files of their own share no data.
+void settle_data(Settings& settings) {
+  for (const char* const key : {"data.target", "data.schema"})
+    if (!settings.text(key).empty() && settings.is_default("data.source"))
+      settings.set("data.source", "csv", key);
+  if (settings.text("data.path").find("{i}") != std::string::npos &&
+      settings.is_default("data.shard"))
+    settings.set("data.shard", "all", "data.path");
+}
+
 }  // namespace
 
 bool names_goal(const Settings& settings) {
@@ -58,6 +69,16 @@ Recipe table_goal(const Settings& settings) {
   Recipe goal{{"stop.rounds", "2000"}};
   if (settings.is_default("eval.every")) goal.emplace_back("eval.every", "50");
   return goal;
+}
+
+Recipe settle_local(Settings& settings) {
+  settle_data(settings);
+  if (settings.is_default("cluster.preset")) settings.set("cluster.preset", "local", "starling up");
+  Recipe recipe = table_goal(settings);
+  apply_recipe(recipe, settings);
+  std::ranges::move(table_recipe(settings), std::back_inserter(recipe));
+  apply_recipe(recipe, settings);
+  return recipe;
 }
 
 void apply_recipe(const Recipe& recipe, Settings& settings) {

@@ -20,8 +20,13 @@ bool names_goal(const Settings& settings);
 // chooses an algorithm, a schedule or any key of the optimizer, or has a trainer: none. For an mlp
 // also stop.keep = best.
 Recipe table_recipe(const Settings& settings);
-// Of `up`, before the former: for a table without a goal a number of rounds.
+// Before the former, where nodes are started together: for a table without a goal a number of
+// rounds.
 Recipe table_goal(const Settings& settings);
+// The settings of nodes that are started together on one machine: a target implies a table, nodes
+// with files of their own share no data, the preset is `local`, and a table gets goal and recipe,
+// which are returned.
+Recipe settle_local(Settings& settings);
 
 // Sets them.
 void apply_recipe(const Recipe& recipe, Settings& settings);

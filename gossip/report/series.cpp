@@ -6,15 +6,17 @@
 namespace starling::gossip {
 
 void Series::add(Time now, const Progress& progress) {
-  rounds_.add(progress.round, progress.accuracy || progress.rmse,
+  rounds_.add(progress.round, progress.is_evaluated(),
               [&](Round& round) { add_to(round, now, progress); });
 }
 
 void Series::add_to(Round& round, Time now, const Progress& progress) {
   round.last = std::max(round.last, now);
   round.loss.add(progress.loss);
+  round.held_out_loss.add(progress.evaluation_loss);
   round.accuracy.add(progress.accuracy);
   round.rmse.add(progress.rmse);
+  round.bytes.add(static_cast<double>(progress.bytes));
   round.squared_distance.add_square(progress.distance);
   round.squared_distance_to_optimum.add_square(progress.distance_to_optimum);
 }
@@ -29,10 +31,12 @@ SeriesPoint Series::point(const Round& round) {
   return {.round = round.round,
           .time_s = seconds(round.last),
           .loss = round.loss.mean(),
+          .held_out_loss = round.held_out_loss.mean(),
           .accuracy = round.accuracy.mean(),
           .rmse = round.rmse.mean(),
           .distance = round.squared_distance.root_mean(),
-          .distance_to_optimum = round.squared_distance_to_optimum.root_mean()};
+          .distance_to_optimum = round.squared_distance_to_optimum.root_mean(),
+          .bytes = round.bytes.mean()};
 }
 
 void Series::Sum::add(std::optional<double> value) {

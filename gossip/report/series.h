@@ -13,13 +13,14 @@
 
 namespace starling::gossip {
 
-// One round, over the nodes that completed it: means of loss, accuracy and error, root mean squares
-// of both distances. A value that no node reported is empty.
+// One round, over the nodes that completed it: means of losses, accuracy, error and bytes, root
+// mean squares of both distances. A value that no node reported is empty.
 struct SeriesPoint {
   std::uint64_t round = 0;
   double time_s = 0;  // when the last of these nodes completed the round
-  std::optional<double> loss = {}, accuracy = {}, rmse = {}, distance = {},
+  std::optional<double> loss = {}, held_out_loss = {}, accuracy = {}, rmse = {}, distance = {},
                         distance_to_optimum = {};
+  std::optional<double> bytes = {};  // of vectors that a node has sent since the start
 };
 
 class Series {
@@ -40,10 +41,12 @@ class Series {
   struct Round {
     std::uint64_t round = 0;
     Time last{};
-    Sum loss = {}, accuracy = {}, rmse = {}, squared_distance = {},
+    Sum loss = {}, held_out_loss = {}, accuracy = {}, rmse = {}, bytes = {}, squared_distance = {},
         squared_distance_to_optimum = {};
 
-    bool is_evaluated() const { return accuracy.count > 0 || rmse.count > 0; }
+    bool is_evaluated() const {
+      return held_out_loss.count > 0 || accuracy.count > 0 || rmse.count > 0;
+    }
   };
 
   static void add_to(Round& round, Time now, const Progress& progress);

@@ -13,7 +13,7 @@ namespace {
 
 NodeExport example_export() {
   gossip::Progress first = example_point(1);
-  first.accuracy = first.rmse = std::nullopt;
+  first.accuracy = first.rmse = first.evaluation_loss = std::nullopt;
   const std::vector<gossip::Progress> series = {first, example_point(2)};
   const std::vector<LoggedEvent> events = {
       {7, 10, "2026-07-01T12:00:00+0200", {gossip::Event::Kind::started, "begins"}},
@@ -38,9 +38,10 @@ TEST_CASE("The training begins as long after the process as the event says") {
 TEST_CASE("A table of the series leaves empty what was not measured") {
   const std::string text = convergence_csv(std::vector{example_export(), example_export()});
   CHECK(
-      text.starts_with("node,round,time_s,loss,accuracy,rmse,distance,distance_to_optimum,bytes\r\n"
-                       "node-0,1,0.5,0.5,,,0.02,0.01,100\r\n"
-                       "node-0,2,1.0,0.3333333333333333,0.9,0.7,0.02,0.01,200\r\n"
+      text.starts_with("node,round,time_s,loss,held_out_loss,accuracy,rmse,distance,"
+                       "distance_to_optimum,bytes\r\n"
+                       "node-0,1,0.5,0.5,,,,0.02,0.01,100\r\n"
+                       "node-0,2,1.0,0.3333333333333333,0.3,0.9,0.7,0.02,0.01,200\r\n"
                        "node-0,1,"));
 }
 

@@ -238,8 +238,8 @@ TEST_CASE("Before the first round nothing is shown that nobody measured") {
 
 TEST_CASE("Every point of the series has the names of the interface") {
   const json series = convergence_json(std::vector{example_point(7)})["series"];
-  CHECK(names_of(series[0]) == Names{"accuracy", "bytes", "distance", "distance_to_optimum", "loss",
-                                     "rmse", "round", "time_s"});
+  CHECK(names_of(series[0]) == Names{"accuracy", "bytes", "distance", "distance_to_optimum",
+                                     "held_out_loss", "loss", "rmse", "round", "time_s"});
   CHECK(series[0]["bytes"] == 700);
 }
 

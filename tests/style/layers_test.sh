@@ -49,8 +49,10 @@ daemon/cli/offline: base topology optim/codec optim/registry optim/privacy optim
   models/data gossip daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/keys: base gossip/wire gossip/trust daemon/process daemon/setup daemon/rest \
   daemon/cli/terminal daemon/cli/help daemon/cli/ask
+daemon/cli/sweep: base daemon/process daemon/setup daemon/rest daemon/cli/terminal \
+  daemon/cli/help
 daemon/cli/simulate: base optim/options optim/trainer models/data gossip/report sim daemon/process \
-  daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
+  daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help daemon/cli/sweep
 daemon/cli: base models models/data daemon/*
 clients/c:
 '

@@ -118,12 +118,12 @@ TEST_CASE("Many seeds give a row each and then their mean and deviation") {
   for (const char* row : {"\nseed ", "\n3 ", "\n4 ", "\n5 ", "\nmean ", "\ndeviation "})
     CHECK(("\n" + table.out).find(row) != std::string::npos);
 
-  const auto sweep = nlohmann::json::parse(run(simulate + " --seeds 3..5 --json").out);
-  REQUIRE(sweep["runs"].size() == 3);
+  const auto seeds = nlohmann::json::parse(run(simulate + " --seeds 3..5 --json").out);
+  REQUIRE(seeds["runs"].size() == 3);
   const auto one = nlohmann::json::parse(run(simulate + " --seed 4 --json").out);
-  CHECK(sweep["runs"][1]["seed"] == 4);
-  CHECK(sweep["runs"][1]["event_hash"] == one["event_hash"]);
-  CHECK(sweep["deviation"]["loss"] > 0);
+  CHECK(seeds["runs"][1]["seed"] == 4);
+  CHECK(seeds["runs"][1]["event_hash"] == one["event_hash"]);
+  CHECK(seeds["deviation"]["loss"] > 0);
 
   // Whose chance in training is fixed differ by nothing on a network without faults.
   const auto same = nlohmann::json::parse(run(simulate + " --node.seed=1 --seeds 3..4 --json").out);
@@ -224,7 +224,8 @@ TEST_CASE("A simulation writes a row for each round of each node") {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
-  CHECK(line == "node,round,time_s,loss,accuracy,rmse,distance,distance_to_optimum,bytes\r");
+  CHECK(line ==
+        "node,round,time_s,loss,held_out_loss,accuracy,rmse,distance,distance_to_optimum,bytes\r");
   std::map<std::string, int> rows;
   while (std::getline(file, line)) ++rows[line.substr(0, line.find(',', line.find(',') + 1))];
   for (int node = 0; node < 3; ++node)

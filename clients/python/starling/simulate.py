@@ -9,13 +9,14 @@ from .errors import Error, NotFound
 from .program import find_program
 
 _GOAL_NOT_REACHED = 3
-_CURVES = ("round", "time_s", "loss", "accuracy", "rmse", "distance", "distance_to_optimum")
+_CURVES = ("round", "time_s", "loss", "held_out_loss", "accuracy", "rmse", "distance",
+           "distance_to_optimum", "bytes")
 
 
 class Simulation:
     """What came of a simulation. A curve is a list with an item for each round, the mean over the
-    nodes, None where it was not measured: round, time_s, loss, accuracy, rmse, distance and
-    distance_to_optimum."""
+    nodes, None where it was not measured: round, time_s, loss, held_out_loss, accuracy, rmse,
+    distance, distance_to_optimum and bytes."""
 
     def __init__(self, document: Dict[str, Any]) -> None:
         self.document = document  # all that the program says

@@ -39,20 +39,15 @@ std::span<const std::string_view> varied_keys() {
 
 std::vector<Combination> all_combinations(const Schema& schema,
                                           std::span<const std::string_view> keys) {
-  std::vector<Combination> all(1);
+  std::vector<GridKey> grid;
   for (const std::string_view name : keys) {
     const Key* key = schema.find(name);
     ENSURE(key && !key->choices.empty(), "a key that is varied has names for its values");
-    std::vector<Combination> longer;
-    for (const Combination& combination : all)
-      for (const std::string& value : key->choices) {
-        if (!is_choice(name, value)) continue;
-        longer.push_back(combination);
-        longer.back().emplace_back(name, value);
-      }
-    all = std::move(longer);
+    grid.push_back({std::string(name), {}});
+    for (const std::string& value : key->choices)
+      if (is_choice(name, value)) grid.back().values.push_back(value);
   }
-  return all;
+  return points_of(grid);
 }
 
 // The greedy rule: each time the one with the most pairs that are not covered yet.

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "base/settings.h"
+#include "daemon/cli/sweep/grid.h"
 
 namespace starling::daemon {
 
 // Keys and their values.
-using Combination = std::vector<SettingSources::Pair>;
+using Combination = GridPoint;
 
 // The keys varied in a trial of all combinations: those that change the paths through the protocol
 // and the mathematics.

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/command_line.h"
-#include "daemon/cli/simulate/seed_range.h"
+#include "daemon/cli/help/seed_range.h"
 #include "optim/trainer.h"
 
 namespace starling::sim {

@@ -10,10 +10,10 @@
 #include "base/command_line.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "daemon/cli/help/seed_range.h"
 #include "daemon/cli/simulate/combinations.h"
 #include "daemon/cli/simulate/main_chaos.h"
-#include "daemon/cli/simulate/main_sweep.h"
-#include "daemon/cli/simulate/seed_range.h"
+#include "daemon/cli/simulate/main_seeds.h"
 #include "daemon/cli/terminal/display.h"
 #include "daemon/cli/terminal/progress_line.h"
 #include "daemon/process/log.h"
@@ -46,8 +46,8 @@ const Schema& simulation_schema() {
 
 struct Setup {
   sim::Options options;
-  std::string algorithm_reason;
-  optim::OuterKind outer = optim::OuterKind::none;
+  Config config;
+  bool are_seeded = false;   // the seed of a run is that of training too
   std::string default_goal;  // set in the absence of a user's; empty: none
   SeedRange seeds;
   sim::SeededTrainers trainers;        // for the seed of a run
@@ -92,12 +92,13 @@ std::string set_default_goal(Settings& settings) {
   return fmt::format("stop.rounds = {}", kDefaultRounds);
 }
 
-Result<void> add_trainers(Setup& setup, const Config& config, bool are_seeded) {
+Result<void> add_trainers(Setup& setup) {
   TRY(const sim::SeededTrainers seeded,
-      seeded_trainers(config, setup.options.nodes, setup.options.relays));
-  setup.chaos_trainers = seeded(config.learner.optim.seed);
+      seeded_trainers(setup.config, setup.options.nodes, setup.options.relays));
+  setup.chaos_trainers = seeded(setup.config.learner.optim.seed);
   setup.trainers = seeded;
-  if (!are_seeded) setup.trainers = [same = setup.chaos_trainers](std::uint64_t) { return same; };
+  if (!setup.are_seeded)
+    setup.trainers = [same = setup.chaos_trainers](std::uint64_t) { return same; };
   return {};
 }
 
@@ -115,7 +116,8 @@ Result<void> check_liars(const sim::Options& options) {
   return {};
 }
 
-Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario) {
+// Without trainers.
+Result<Setup> read_setup(const CommandLine& line, const sim::Scenario* scenario) {
   TRY(const std::int64_t given,
       whole_number("nodes", line.value("nodes").value_or("8"), 1, kMembersLimit));
   const std::int64_t nodes = scenario ? static_cast<std::int64_t>(scenario->nodes) : given;
@@ -133,7 +135,9 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   // Whether other paces than 1 are allowed is the same question for all of them.
   for (const double pace : setup.options.paces)
     if (pace != 1) settings.set("optim.pace", fmt::format("{}", pace), "sim.paces");
-  TRY(const Config config, read_config(settings, std::move(mistakes)));
+  TRY(setup.config, read_config(settings, std::move(mistakes)));
+  const Config& config = setup.config;
+  setup.are_seeded = settings.is_default("node.seed");
   setup.options.nodes = static_cast<std::size_t>(nodes);
   setup.options.seed = static_cast<std::uint64_t>(seed);
   if (setup.options.hiding.nodes >= setup.options.nodes)
@@ -147,16 +151,20 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   setup.options.format = readable_format(config.learner.optim);
   setup.options.aggregation = config.learner.optim.aggregation;
   TRY_DO(check_liars(setup.options));
-  setup.algorithm_reason = config.algorithm_reason;
-  setup.outer = config.learner.optim.outer;
   TRY(setup.seeds, read_seeds(line, setup.options.seed));
   if (config.learner.optim.aggregation.slicing.is_masked)
     return fail(
         "exchange.masks = true: members mask by their keys, and simulated nodes have none; "
         "expected false");
   TRY_DO(validate_cluster(config, setup.options.nodes));
-  TRY_DO(add_trainers(setup, config, settings.is_default("node.seed")));
-  for (const std::string& doubt : doubts(config, simulation_schema())) log::warning("{}", doubt);
+  return setup;
+}
+
+Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario) {
+  TRY(Setup setup, read_setup(line, scenario));
+  TRY_DO(add_trainers(setup));
+  for (const std::string& doubt : doubts(setup.config, simulation_schema()))
+    log::warning("{}", doubt);
   return setup;
 }
 
@@ -182,7 +190,8 @@ Result<std::vector<Combination>> combinations_of(const CommandLine& line) {
 void give_time(Setup& setup) {
   constexpr int kSlowByTurns = 7;
   const gossip::Options& node = setup.options.base;
-  const bool is_slow = setup.outer != optim::OuterKind::none || node.needs.mixing_share == 0;
+  const bool is_slow =
+      setup.config.learner.optim.outer != optim::OuterKind::none || node.needs.mixing_share == 0;
   if (is_slow && node.topology.sequence.moves()) setup.options.phases.healed *= kSlowByTurns;
 }
 
@@ -209,8 +218,8 @@ Outcome<int> simulate_combinations(const CommandLine& line) {
 
 // Prints the settings that the user did not choose.
 void introduce(const Setup& setup) {
-  if (!setup.algorithm_reason.empty())
-    fmt::print("Algorithm {}: {}\n", setup.options.base.algorithm, setup.algorithm_reason);
+  if (const std::string& reason = setup.config.algorithm_reason; !reason.empty())
+    fmt::print("Algorithm {}: {}\n", setup.options.base.algorithm, reason);
   if (!setup.default_goal.empty()) fmt::print("No goal is given: {}\n", setup.default_goal);
   std::fflush(stdout);
 }
@@ -266,6 +275,11 @@ Outcome<int> simulate(const CommandLine& line) {
   if (!line.has("json")) introduce(setup);
   if (!line.has("seeds")) return simulate_once(setup, line.has("json"), line.value("csv"));
   return simulate_seeds(line, setup.options, setup.trainers, setup.seeds);
+}
+
+Result<void> check_simulation(const CommandLine& line) {
+  TRY_DO(read_setup(line, nullptr));
+  return {};
 }
 
 }  // namespace starling::daemon

@@ -81,16 +81,6 @@ struct Plan {
   std::string recipe;  // in place of missing settings of the user; empty: none
 };
 
-// A target implies a table; nodes with files of their own share no data.
-void settle_data(Settings& settings) {
-  for (const char* const key : {"data.target", "data.schema"})
-    if (!settings.text(key).empty() && settings.is_default("data.source"))
-      settings.set("data.source", "csv", key);
-  if (settings.text("data.path").find("{i}") != std::string::npos &&
-      settings.is_default("data.shard"))
-    settings.set("data.shard", "all", "data.path");
-}
-
 // What the nodes learn from, and that they can.
 Result<Sites> check_learning(const Config& config, std::size_t nodes) {
   if (config.learner.model.kind == models::ModelKind::external)
@@ -144,13 +134,8 @@ Result<Plan> make_plan(const CommandLine& line) {
     return fail("-n {}: expected a whole number from 1 to 1024", *line.value("nodes"));
   std::vector<std::string> mistakes;
   Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
-  settle_data(settings);
   const bool is_near = settings.is_default("cluster.preset");
-  if (is_near) settings.set("cluster.preset", "local", "starling up");
-  Recipe recipe = table_goal(settings);
-  apply_recipe(recipe, settings);
-  std::ranges::move(table_recipe(settings), std::back_inserter(recipe));
-  apply_recipe(recipe, settings);
+  const Recipe recipe = settle_local(settings);
   TRY(plan.config, read_config(settings, std::move(mistakes)));
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));

@@ -97,6 +97,7 @@ gossip::Progress read_point(const json& point) {
   progress.round = point.value("round", std::uint64_t{0});
   progress.time_s = point.value("time_s", 0.0);
   progress.loss = number(point, "loss").value_or(kNotYet);
+  progress.evaluation_loss = number(point, "held_out_loss");
   progress.accuracy = number(point, "accuracy");
   progress.rmse = number(point, "rmse");
   progress.distance = number(point, "distance");

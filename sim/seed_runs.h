@@ -1,11 +1,10 @@
-// Sweep: one run under many seeds, on as many threads as wanted, and what its results have in
+// SeedRuns: one run under many seeds, on as many threads as wanted, and what its results have in
 // common.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "gossip/report/summary.h"
@@ -16,7 +15,7 @@ namespace starling::sim {
 // The trainers of one run; the seed is that of their chance.
 using SeededTrainers = std::function<TrainerFactory(std::uint64_t seed)>;
 
-struct SweepOptions {
+struct SeedRunOptions {
   Options world = {};  // its seed is replaced
   std::uint64_t first_seed = 1, last_seed = 1;
   std::size_t threads = 1;
@@ -37,15 +36,9 @@ SeedResult result_of(const gossip::Summary& summary);
 
 // Gives each result to `found` as soon as those of all seeds before it were given, one at a time.
 // Everything else is called from every thread; `told` as by simulate(), with the seed.
-void sweep(const SweepOptions& options, const SeededTrainers& trainers,
-           const std::function<void(SeedResult)>& found,
-           const std::function<void(std::uint64_t seed, Time now, const gossip::Progress&)>& told);
-
-struct Moments {
-  double mean = 0;
-  double deviation = 0;  // of a sample, by n - 1; 0 of one value
-};
-// Nothing without values.
-std::optional<Moments> moments(std::span<const double> values);
+void run_seeds(
+    const SeedRunOptions& options, const SeededTrainers& trainers,
+    const std::function<void(SeedResult)>& found,
+    const std::function<void(std::uint64_t seed, Time now, const gossip::Progress&)>& told);
 
 }  // namespace starling::sim

@@ -1,5 +1,5 @@
 // The same run under many seeds.
-#include "sim/sweep.h"
+#include "sim/seed_runs.h"
 
 #include <doctest/doctest.h>
 
@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "base/moments.h"
 #include "tests/sim/cluster.h"
 
 using namespace starling;
@@ -24,13 +25,13 @@ sim::Options lossy_world(const optim::Options& training) {
 
 }  // namespace
 
-TEST_CASE("A sweep gives what single runs give in the order of their seeds") {
+TEST_CASE("Seed runs give what single runs give in the order of their seeds") {
   const optim::Options training = reference_training(0.1);
-  const sim::SweepOptions options{
+  const sim::SeedRunOptions options{
       .world = lossy_world(training), .first_seed = 7, .last_seed = 12, .threads = 3};
   std::vector<sim::SeedResult> results;
   std::atomic<int> told = 0;
-  sim::sweep(
+  sim::run_seeds(
       options, [&](std::uint64_t) { return reference_trainers(training); },
       [&](sim::SeedResult result) { results.push_back(std::move(result)); },
       [&](std::uint64_t, Time, const gossip::Progress&) { ++told; });
@@ -51,10 +52,10 @@ TEST_CASE("A sweep gives what single runs give in the order of their seeds") {
 
 TEST_CASE("The deviation is that of a sample") {
   const std::array values = {1.0, 2.0, 3.0, 6.0};
-  const auto found = sim::moments(values);
+  const auto found = moments(values);
   REQUIRE(found.has_value());
   CHECK(found->mean == doctest::Approx(3));
   CHECK(found->deviation == doctest::Approx(std::sqrt(14.0 / 3)));
-  CHECK(sim::moments(std::span(values).first(1))->deviation == 0);
-  CHECK_FALSE(sim::moments({}).has_value());
+  CHECK(moments(std::span(values).first(1))->deviation == 0);
+  CHECK_FALSE(moments({}).has_value());
 }

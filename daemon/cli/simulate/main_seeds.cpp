@@ -1,4 +1,4 @@
-#include "daemon/cli/simulate/main_sweep.h"
+#include "daemon/cli/simulate/main_seeds.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/moments.h"
 #include "daemon/cli/terminal/progress_line.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/process/cores.h"
@@ -57,12 +58,11 @@ constexpr Column kColumns[] = {
      [](const SeedResult& r) { return std::optional<double>(r.sent_bytes); }, human_bytes}};
 constexpr std::size_t kSeedWidth = 10;
 
-std::optional<sim::Moments> moments_of(const std::vector<SeedResult>& results,
-                                       const Column& column) {
+std::optional<Moments> moments_of(const std::vector<SeedResult>& results, const Column& column) {
   std::vector<double> values;
   for (const SeedResult& result : results)
     if (const auto value = column.value(result)) values.push_back(*value);
-  return sim::moments(values);
+  return moments(values);
 }
 
 Json row_json(const SeedResult& result) {
@@ -80,7 +80,7 @@ Json row_json(const SeedResult& result) {
   return row;
 }
 
-Json sweep_json(const std::vector<SeedResult>& results) {
+Json seeds_json(const std::vector<SeedResult>& results) {
   Json runs = Json::array(), means = Json::object(), deviations = Json::object();
   for (const SeedResult& result : results) runs.push_back(row_json(result));
   for (const Column& column : kColumns) {
@@ -97,7 +97,7 @@ Json sweep_json(const std::vector<SeedResult>& results) {
 }
 
 // Its columns are those of the first row.
-class SweepTable {
+class SeedTable {
  public:
   void add(const SeedResult& result) {
     if (columns_.empty()) begin(result);
@@ -150,13 +150,13 @@ int exit_code_of(const std::vector<SeedResult>& results, bool has_goal) {
 }
 
 // Runs each seed; shows the results at once unless they are for a document.
-std::vector<SeedResult> run_all(const sim::SweepOptions& options,
-                                const sim::SeededTrainers& trainers, SweepTable* table) {
+std::vector<SeedResult> run_all(const sim::SeedRunOptions& options,
+                                const sim::SeededTrainers& trainers, SeedTable* table) {
   const std::uint64_t count = options.last_seed - options.first_seed + 1;
   std::vector<SeedResult> results;
   std::atomic<std::uint64_t> done = 0;
   ProgressLine progress;
-  sim::sweep(
+  sim::run_seeds(
       options, trainers,
       [&](SeedResult result) {
         progress.clear();
@@ -178,21 +178,21 @@ std::vector<SeedResult> run_all(const sim::SweepOptions& options,
 int simulate_seeds(const CommandLine& line, const sim::Options& options,
                    const sim::SeededTrainers& trainers, const SeedRange& seeds) {
   const auto started = std::chrono::steady_clock::now();
-  const sim::SweepOptions sweep{.world = options,
-                                .first_seed = seeds.first,
-                                .last_seed = seeds.last,
-                                .threads = useful_threads(count_cores().usable)};
+  const sim::SeedRunOptions runs{.world = options,
+                                 .first_seed = seeds.first,
+                                 .last_seed = seeds.last,
+                                 .threads = useful_threads(count_cores().usable)};
   const bool as_json = line.has("json");
-  SweepTable table;
-  const std::vector<SeedResult> results = run_all(sweep, trainers, as_json ? nullptr : &table);
+  SeedTable table;
+  const std::vector<SeedResult> results = run_all(runs, trainers, as_json ? nullptr : &table);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
   if (as_json) {
-    Json document = sweep_json(results);
+    Json document = seeds_json(results);
     document["wall_s"] = wall.count();
     fmt::print("{}\n", document.dump(2));
   } else {
     table.end(results);
-    fmt::print("{:.1f} s of real time on {} threads.\n", wall.count(), sweep.threads);
+    fmt::print("{:.1f} s of real time on {} threads.\n", wall.count(), runs.threads);
   }
   return exit_code_of(results, options.base.goal.is_set());
 }

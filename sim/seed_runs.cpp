@@ -1,4 +1,4 @@
-#include "sim/sweep.h"
+#include "sim/seed_runs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ std::optional<double> root_mean_square_of(const gossip::Summary& summary,
 // Hands out seeds and gives their results on, both in the order of the seeds.
 class Counter {
  public:
-  Counter(const SweepOptions& options, const std::function<void(SeedResult)>& found)
+  Counter(const SeedRunOptions& options, const std::function<void(SeedResult)>& found)
       : next_(options.first_seed), last_(options.last_seed), due_(next_), found_(&found) {}
 
   std::optional<std::uint64_t> take() {
@@ -64,9 +64,9 @@ SeedResult result_of(const gossip::Summary& summary) {
   return result;
 }
 
-void sweep(const SweepOptions& options, const SeededTrainers& trainers,
-           const std::function<void(SeedResult)>& found,
-           const std::function<void(std::uint64_t, Time, const gossip::Progress&)>& told) {
+void run_seeds(const SeedRunOptions& options, const SeededTrainers& trainers,
+               const std::function<void(SeedResult)>& found,
+               const std::function<void(std::uint64_t, Time, const gossip::Progress&)>& told) {
   Counter counter(options, found);
   const auto work = [&] {
     while (const auto seed = counter.take()) {
@@ -82,17 +82,6 @@ void sweep(const SweepOptions& options, const SeededTrainers& trainers,
   std::vector<std::jthread> others;
   for (std::size_t k = 1; k < options.threads; ++k) others.emplace_back(work);
   work();
-}
-
-std::optional<Moments> moments(std::span<const double> values) {
-  if (values.empty()) return std::nullopt;
-  const auto count = static_cast<double>(values.size());
-  Moments result;
-  for (const double value : values) result.mean += value / count;
-  double squares = 0;
-  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
-  if (values.size() > 1) result.deviation = std::sqrt(squares / (count - 1));
-  return result;
 }
 
 }  // namespace starling::sim

@@ -1,4 +1,4 @@
-#include "daemon/cli/simulate/seed_range.h"
+#include "daemon/cli/help/seed_range.h"
 
 #include <optional>
 #include <string>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/command_line.h"
-#include "daemon/cli/simulate/seed_range.h"
-#include "sim/sweep.h"
+#include "daemon/cli/help/seed_range.h"
+#include "sim/seed_runs.h"
 
 namespace starling::daemon {
 

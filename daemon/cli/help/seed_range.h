@@ -1,4 +1,4 @@
-// SeedRange: the option --seeds A..B of simulations.
+// SeedRange: the option --seeds A..B.
 #pragma once
 
 #include <cstdint>
