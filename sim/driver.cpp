@@ -51,7 +51,8 @@ void Driver::send(Time now, NodeId to, Parcel parcel) {
   const gossip::MessageKind& kind = gossip::kind_of(parcel.message.body);
   queues_.reach(now, to, address(parcel.hop.to));
   if (kind.invites_vectors) queues_.open(now, to, gossip::Plane::bulk);
-  queues_.send(now, to, kind.plane, cutter_.cut(std::move(parcel.message), parcel.from));
+  queues_.send(now, to, kind.plane,
+               cutter_.cut(std::move(parcel.message), parcel.from, wires_->chunk_bytes()));
   settle(now);
 }
 

@@ -76,6 +76,11 @@ void Drivers::probe(std::size_t node, const gossip::ConnectProbe& probe) {
     post_(*now_, Knock{node, process.life, probe.of, at, *now_ + gossip::kConnectPatience});
 }
 
+void Drivers::send_more(std::size_t node) {
+  Driver* const driver = processes_[node].driver.get();
+  if (driver && driver->has_queued()) driver->look(*now_);
+}
+
 // ---------------------------------------------------------------- what comes
 
 void Drivers::notify(std::size_t node, const Wires::Notice& notice) {
@@ -97,7 +102,7 @@ std::optional<gossip::Input> Drivers::knock(Knock& knock) {
   if (!is_cut && processes_[*to].driver) return std::nullopt;
   if (!is_cut) {
     knock.is_refused = true;
-    post_(*now_ + 2 * network_->options().delay, knock);
+    post_(*now_ + 2 * network_->delay(knock.node, *to), knock);
   } else if (*now_ < knock.until) {
     post_(std::min(*now_ + gossip::kConnectTryEvery, knock.until), knock);
   } else {

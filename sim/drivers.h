@@ -51,6 +51,8 @@ class Drivers {
 
   // Does what a running node asks of other nodes; any other output is left alone.
   void act(std::size_t node, gossip::Output& output);
+  // A connection of the node can carry more.
+  void send_more(std::size_t node);
   // See Driver.
   void look(std::size_t node) { processes_[node].driver->look(*now_); }
   Time deadline(std::size_t node) const { return processes_[node].driver->deadline(*now_); }

@@ -1,6 +1,7 @@
 #include "sim/network.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace starling::sim {
 namespace {
@@ -23,7 +24,22 @@ FaultCounts Network::counts() const {
   return counts;
 }
 
-Arrivals Network::send(Time now, const Hop& hop, std::size_t bytes) {
+Duration Network::delay(std::size_t from, std::size_t to) const {
+  return options_.geography ? options_.geography->way(from, to).delay : options_.delay;
+}
+
+double Network::window_bytes(std::size_t from, std::size_t to) const {
+  double rate = std::numeric_limits<double>::infinity();
+  const Geography* const map = options_.geography.get();
+  if (!map) return rate;
+  const Geography::Way& way = map->way(from, to);
+  for (const double limit : {map->places[from].up, map->places[to].down, way.each, way.shared})
+    if (limit > 0) rate = std::min(rate, limit);
+  const double chunk = options_.payload_weight * static_cast<double>(options_.chunk_bytes);
+  return 2 * chunk + rate * 2 * seconds(way.delay);
+}
+
+Arrivals Network::send(Time now, const Hop& hop, double bytes) {
   sent_bytes_ += bytes;
   if (!cuts_.empty() && is_cut(hop)) return {};
   const Time first = arrival(now, hop, bytes);
@@ -41,7 +57,7 @@ Arrivals Network::send(Time now, const Hop& hop, std::size_t bytes) {
 
 Arrivals Network::greet(Time now, const Hop& hop) {
   if (!cuts_.empty() && is_cut(hop)) return {};
-  return {std::max(now + options_.delay, held_until(now, hop)), {}};
+  return {std::max(now + delay(hop.from, hop.to), held_until(now, hop)), {}};
 }
 
 bool Network::is_cut(const Hop& hop) {
@@ -50,11 +66,11 @@ bool Network::is_cut(const Hop& hop) {
   return true;
 }
 
-Time Network::arrival(Time now, const Hop& hop, std::size_t bytes) {
+Time Network::arrival(Time now, const Hop& hop, double bytes) {
   Connection& connection =
       connections_[key_of(hop.from, hop.to) | static_cast<std::uint64_t>(hop.plane)];
   const Duration held = retransmission();
-  Time arrived = sent(now, hop, bytes, connection) + options_.delay +
+  Time arrived = sent(now, hop, bytes, connection) + delay(hop.from, hop.to) +
                  from_seconds(seconds(options_.jitter) * prng_.uniform()) + held;
   if (held > Duration{} && hop.plane == gossip::Plane::bulk)
     for (const std::size_t end : {hop.from, hop.to}) held_[end] = std::max(held_[end], arrived);
@@ -71,20 +87,27 @@ Time Network::arrival(Time now, const Hop& hop, std::size_t bytes) {
   return arrived;
 }
 
-// When the last byte has passed the sender's link, the limited connection and the receiver's link,
-// each of which has its queue. Frames pass all three at once, and connections share a link as they
-// do under TCP, so that the busiest of the three decides. Small messages do not wait behind the
-// vectors of other connections.
-Time Network::sent(Time now, const Hop& hop, std::size_t bytes, Connection& connection) {
+// When the last byte has passed the sender's link, the limited connection, what all connections
+// between two regions share, and the receiver's link, each of which has its queue. Frames pass all
+// at once, and connections share a link as they do under TCP, so that the busiest decides. Small
+// messages do not wait behind the vectors of other connections.
+Time Network::sent(Time now, const Hop& hop, double bytes, Connection& connection) {
   Time end = now;
   const auto pass = [&](Wire& wire, double bytes_per_second) {
     if (!(bytes_per_second > 0)) return;
-    wire.free =
-        std::max(wire.free, now) + from_seconds(static_cast<double>(bytes) / bytes_per_second);
+    wire.free = std::max(wire.free, now) + from_seconds(bytes / bytes_per_second);
     end = std::max(end, wire.free);
   };
   const bool is_shared = hop.plane == gossip::Plane::bulk;
+  const Geography* const map = is_shared ? options_.geography.get() : nullptr;
   if (is_shared) pass(up_[hop.from], options_.bandwidth);
+  if (map) {
+    const Geography::Way& way = map->way(hop.from, hop.to);
+    pass(up_[hop.from], map->places[hop.from].up);
+    pass(connection.wire, way.each);
+    pass(ways_[map->way_index(hop.from, hop.to)], way.shared);
+    pass(down_[hop.to], map->places[hop.to].down);
+  }
   if (!limits_.empty())
     if (const auto limit = limits_.find(key_of(hop.from, hop.to)); limit != limits_.end()) {
       ++counts_.limited;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -13,8 +14,10 @@
 #include "base/prng.h"
 #include "base/time.h"
 #include "gossip/wire/message.h"
+#include "gossip/wire/transfer.h"
 #include "sim/damage.h"
 #include "sim/faults.h"
+#include "sim/geography.h"
 
 namespace starling::sim {
 
@@ -32,6 +35,11 @@ struct NetworkOptions {
   double packet_loss = 0;
   double reorder = 0;  // probability that a frame comes up to kStraggle later than those behind it
   double spike = 0;    // probability that a frame takes up to kSpike longer
+  // The delays and rates of single nodes, in place of `delay` and beside `bandwidth`; null: none.
+  std::shared_ptr<const Geography> geography = {};
+  // A payload counts as so many times its bytes: those of the vectors that it stands in for.
+  double payload_weight = 1;
+  std::size_t chunk_bytes = gossip::kChunkBytes;  // of a payload in one frame, without the weight
 };
 
 // One connection and direction: frames keep their order in it, unless `reorder` says otherwise.
@@ -51,12 +59,18 @@ class Network {
 
   // May be changed while frames are under way; those are not touched.
   NetworkOptions& options() { return options_; }
-  // Of a frame of `bytes` that is sent now. What goes wrong with it is counted.
-  Arrivals send(Time now, const Hop& hop, std::size_t bytes);
+  Duration delay(std::size_t from, std::size_t to) const;
+  // The bytes that a bulk connection may have under way. With a geography as many as its rate and
+  // delay hold and two chunks more, so that connections take turns on the links that they share;
+  // else any number.
+  double window_bytes(std::size_t from, std::size_t to) const;
+  // Of a frame of `bytes`, with the weight of its payload, that is sent now. What goes wrong with
+  // it is counted.
+  Arrivals send(Time now, const Hop& hop, double bytes);
   // The same of the first frame of a connection, which no chance meets.
   Arrivals greet(Time now, const Hop& hop);
   // Of all frames with their headers.
-  std::uint64_t sent_bytes() const { return sent_bytes_; }
+  std::uint64_t sent_bytes() const { return static_cast<std::uint64_t>(sent_bytes_); }
 
   // No more than this passes from `from` to `to`, bytes per second; until heal().
   void limit(std::size_t from, std::size_t to, double bytes_per_second);
@@ -94,13 +108,13 @@ class Network {
   };
 
   bool is_cut(const Hop& hop);
-  Time arrival(Time now, const Hop& hop, std::size_t bytes);
-  Time sent(Time now, const Hop& hop, std::size_t bytes, Connection& connection);
+  Time arrival(Time now, const Hop& hop, double bytes);
+  Time sent(Time now, const Hop& hop, double bytes, Connection& connection);
   Duration retransmission();
   Time held_until(Time now, const Hop& hop);
 
   NetworkOptions options_;
-  std::uint64_t sent_bytes_ = 0;
+  double sent_bytes_ = 0;
   Prng prng_;
   std::set<std::pair<std::size_t, std::size_t>> cuts_;
   std::unordered_map<std::uint64_t, Connection> connections_;  // never iterated
@@ -109,6 +123,7 @@ class Network {
   std::unordered_map<std::uint64_t, Time> clogs_;     // by nodes; never iterated
   std::unordered_map<std::uint64_t, double> limits_;  // the same
   std::unordered_map<std::size_t, Wire> up_, down_;   // by node; never iterated
+  std::unordered_map<std::size_t, Wire> ways_;        // by way_index(); never iterated
   FaultCounts counts_;                                // without damage
   Damage damage_;
 };

@@ -170,7 +170,10 @@ gossip::Options node_options(const Options& options, std::size_t index) {
   if (!options.paces.empty()) node.local_steps.pace = options.paces[index % options.paces.size()];
   node.role = index < options.relays ? gossip::Role::relay : gossip::Role::trainer;
   const topology::SequenceRow* sequence = options.base.topology.sequence.row;
-  if (options.groups > 0 && sequence && sequence->is_by_group)
+  const Geography* const map = options.network.geography.get();
+  if (map && sequence && sequence->is_by_group)
+    node.group = map->region_of(index);
+  else if (options.groups > 0 && sequence && sequence->is_by_group)
     node.group = fmt::format("site-{}", index % options.groups);
   if (options.has_keys) node.credentials = credentials_of(options.seed, index);
   if (node.seeds.empty()) node.seeds = {control_of(0)};

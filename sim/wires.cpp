@@ -38,11 +38,13 @@ int retransmissions(Duration waited) {
   return static_cast<int>(std::bit_width(times + 1)) - 1;
 }
 
-std::int64_t bytes_of(const gossip::Frame& frame) {
-  return static_cast<std::int64_t>(frame.header.size() + frame.payload.size());
-}
-
 }  // namespace
+
+// With the weight of its payload.
+double Wires::bytes_of(const gossip::Frame& frame) const {
+  return static_cast<double>(frame.header.size()) +
+         network_->options().payload_weight * static_cast<double>(frame.payload.size());
+}
 
 Wires::Wires(Network& network, std::size_t nodes, const Time& now, Post post)
     : network_(&network), now_(&now), post_(std::move(post)) {
@@ -103,7 +105,10 @@ Wires::End Wires::dial(std::size_t node, const Endpoint& to, gossip::Plane plane
   links_.back()->ends[0].node = node;
   links_.back()->ends[1].node = find(to).value_or(kNobody);
   machines_[node].ends.insert(end);
-  post(*now_ + network_->options().delay, {end + 1, true, *now_ + gossip::kConnectTimeout});
+  const Duration delay = links_.back()->ends[1].node == kNobody
+                             ? network_->options().delay
+                             : network_->delay(node, links_.back()->ends[1].node);
+  post(*now_ + delay, {end + 1, true, *now_ + gossip::kConnectTimeout});
   return end;
 }
 
@@ -124,8 +129,8 @@ void Wires::pass(const Packet& packet) {
 void Wires::begin_at(Link& link, const Packet& packet) {
   const std::size_t node = link.ends[1].node;
   const bool is_reached = node != kNobody && !machines_[node].is_hidden && !is_blocked(link);
-  const Duration delay = network_->options().delay;
   const End dialler = packet.end ^ 1;
+  const Duration delay = is_reached ? network_->delay(node, link.ends[0].node) : Duration{};
   if (is_reached && machines_[node].runs) {
     machines_[node].ends.insert(packet.end);
     post_(*now_, Notice{packet.end, Kind::opened});
@@ -169,7 +174,8 @@ void Wires::close(End end) {
   machines_[self.node].ends.erase(end);
   const bool has_begun = other.node != kNobody && machines_[other.node].ends.contains(end ^ 1);
   if (!has_begun) return links_[half(end)].reset();
-  post(std::max(*now_ + network_->options().delay, self.arrives), {end ^ 1, false});
+  const Duration delay = network_->delay(self.node, other.node);
+  post(std::max(*now_ + delay, self.arrives), {end ^ 1, false});
 }
 
 // ---------------------------------------------------------------- sending
@@ -178,8 +184,12 @@ Wire::Sent Wires::send(End end, const gossip::Frame& frame) {
   Link* link = find(end);
   if (!link) return Wire::Sent::gone;
   LinkEnd& self = link->ends[end % 2];
-  const bool is_buffer_full = self.under_way_bytes >= gossip::kSendBufferBytes;
+  const bool is_buffer_full = self.under_way_bytes >= static_cast<double>(gossip::kSendBufferBytes);
   if ((is_buffer_full ? self.under_way : self.held.size()) >= gossip::sending_limit(link->plane))
+    return Wire::Sent::later;
+  const std::size_t other = link->ends[end % 2 ^ 1].node;
+  if (link->plane == gossip::Plane::bulk && self.under_way_bytes > 0 &&
+      self.under_way_bytes >= network_->window_bytes(self.node, other))
     return Wire::Sent::later;
   if (self.state == LinkEnd::State::opening)
     self.held.push_back(frame);
@@ -201,16 +211,15 @@ void Wires::transmit(Link& link, End end, const gossip::Frame& frame) {
   const auto header = std::as_bytes(std::span(carried->frame.header));
   carried->is_greeting = gossip::begins_with(header, gossip::kGreetingMark);
   const Hop hop{self.node, link.ends[end % 2 ^ 1].node, link.plane};
-  const Arrivals arrivals =
-      carried->is_greeting ? network_->greet(*now_, hop)
-                           : network_->send(*now_, hop, frame.header.size() + frame.payload.size());
+  const Arrivals arrivals = carried->is_greeting ? network_->greet(*now_, hop)
+                                                 : network_->send(*now_, hop, bytes_of(frame));
   if (!arrivals.first) return;
   if (!carried->is_greeting) carried->damage = network_->damage().meet(carried->frame);
   if (carried->damage == Damage::Done::forged) network_->damage().note_forged(hop.from, hop.to);
   for (const auto& time : {arrivals.first, arrivals.second}) {
     if (!time) continue;
     ++self.under_way;
-    self.under_way_bytes += static_cast<std::size_t>(bytes_of(carried->frame));
+    self.under_way_bytes += bytes_of(carried->frame);
     self.arrives = std::max(self.arrives, *time);
     post_(*time, Delivery{end ^ 1, carried});
   }
@@ -222,9 +231,9 @@ bool Wires::arrive(Delivery& delivery) {
   if (std::exchange(delivery.has_arrived, true)) return true;
   LinkEnd &self = link->ends[delivery.end % 2], &sender = link->ends[delivery.end % 2 ^ 1];
   --sender.under_way;
-  sender.under_way_bytes -= static_cast<std::size_t>(bytes_of(delivery.carried->frame));
+  sender.under_way_bytes -= bytes_of(delivery.carried->frame);
   self.received = *now_;
-  self.received_bytes += bytes_of(delivery.carried->frame);
+  self.received_bytes += static_cast<std::int64_t>(bytes_of(delivery.carried->frame));
   if (!is_blocked(*link)) sender.acknowledged = *now_;
   return true;
 }
@@ -233,7 +242,7 @@ Wire::Arrived Wires::read(const Delivery& delivery) const {
   const gossip::Frame& frame = delivery.carried->frame;
   return {.route = route_of(delivery.end, find(delivery.end)->plane),
           .descriptor = delivery.end,
-          .bytes = bytes_of(frame),
+          .bytes = static_cast<std::int64_t>(bytes_of(frame)),
           .header = std::as_bytes(std::span(frame.header)),
           .payload = frame.payload};
 }
@@ -248,6 +257,10 @@ gossip::Tcp::Flow Wires::flow(End end) {
     self.acknowledged = *now_;
   }
   const bool is_lost = self.lost.has_value();
+  // A frame with a weight is a stream of packets, each of which is acknowledged.
+  const bool is_streaming = network_->options().geography && !is_blocked(*link);
+  if (is_streaming && self.under_way > 0) self.acknowledged = *now_;
+  if (is_streaming && link->ends[end % 2 ^ 1].under_way > 0) self.received = *now_;
   return {.received_bytes = self.received_bytes,
           .is_unsent = false,
           .is_unacknowledged = is_lost || self.under_way > 0,

@@ -71,6 +71,9 @@ class Wires {
   // A NAT forgets the connections of the hidden node.
   void forget(std::size_t node);
 
+  // Of a payload in one frame.
+  std::size_t chunk_bytes() const { return network_->options().chunk_bytes; }
+
   // Of the node's process.
   gossip::Wire& wire(std::size_t node) { return machines_[node].wire; }
   // Whether the wire has an event.
@@ -131,8 +134,9 @@ class Wires {
   struct LinkEnd {
     std::size_t node = 0;
     enum class State { opening, open, closed } state = State::opening;
-    std::deque<gossip::Frame> held = {};             // until it is open
-    std::size_t under_way = 0, under_way_bytes = 0;  // frames that it has sent
+    std::deque<gossip::Frame> held = {};  // until it is open
+    std::size_t under_way = 0;            // frames that it has sent
+    double under_way_bytes = 0;           // with their weights
     std::int64_t received_bytes = 0;
     Time sent{}, received{}, acknowledged{};  // the last of each
     Time arrives{};                           // when all that it has sent has arrived
@@ -155,6 +159,7 @@ class Wires {
   void begin_at(Link& link, const Packet& packet);
   void open(End end);
   void close(End end);
+  double bytes_of(const gossip::Frame& frame) const;
   gossip::Wire::Sent send(End end, const gossip::Frame& frame);
   void transmit(Link& link, End end, const gossip::Frame& frame);
   gossip::Tcp::Flow flow(End end);

@@ -182,6 +182,7 @@ void World::happen(Wires::Notice& notice) {
 void World::happen(Wires::Delivery& delivery) {
   Wires& wires = drivers_.wires();
   if (!wires.arrive(delivery)) return;
+  if (options_.network.geography) drivers_.send_more(wires.sender_of(delivery));
   const std::size_t node = *wires.owner(delivery.end);
   if (waits(node, delivery)) return;
   Participant& self = nodes_[node];

@@ -14,11 +14,11 @@ namespace starling::daemon {
 namespace {
 
 constexpr const ProgramCommand* kCommands[] = {
-    &kRun,         &kUp,         &kStatus, &kFleet,         &kMembers, &kNeighbors, &kTopology,
-    &kConvergence, &kEvents,     &kPlan,   &kSimulate,      &kSweep,   &kData,      &kPredict,
-    &kEvaluate,    &kExport,     &kConfig, &kTrace,         &kDoctor,  &kSet,       &kJoin,
-    &kLeave,       &kStop,       &kPause,  &kCheckpoint,    &kResume,  &kKeygen,    &kInvite,
-    &kRevoke,      &kCompletion, &kManual, &kVersionCommand};
+    &kRun,         &kUp,       &kStatus,     &kFleet,    &kMembers,       &kNeighbors, &kTopology,
+    &kConvergence, &kEvents,   &kPlan,       &kSimulate, &kRehearse,      &kSweep,     &kData,
+    &kPredict,     &kEvaluate, &kExport,     &kConfig,   &kTrace,         &kDoctor,    &kSet,
+    &kJoin,        &kLeave,    &kStop,       &kPause,    &kCheckpoint,    &kResume,    &kKeygen,
+    &kInvite,      &kRevoke,   &kCompletion, &kManual,   &kVersionCommand};
 
 }  // namespace
 

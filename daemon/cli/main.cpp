@@ -6,6 +6,8 @@
 #include "daemon/cli/commands.h"
 #include "daemon/cli/help/completion.h"
 #include "daemon/cli/simulate/command_simulate.h"
+#include "daemon/cli/simulate/main_rehearse.h"
+#include "daemon/cli/simulate/main_setup.h"
 #include "daemon/cli/simulate/main_simulate.h"
 #include "daemon/cli/sweep/command_sweep.h"
 #include "daemon/process/log.h"
@@ -51,6 +53,7 @@ int dispatch(std::span<const std::string> words) {
   if (!found) return unknown(name);
   ProgramCommand command = *found;
   if (found == &kSimulate) command.run = simulate;
+  if (found == &kRehearse) command.run = rehearse;
   if (found == &kSweep) command.run = sweep_runs;
   return carry_out(command, rest);
 }

@@ -1,37 +1,13 @@
 #include "daemon/cli/offline/link_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <optional>
-
-#include "base/text.h"
 
 namespace starling::daemon {
 namespace {
 
-constexpr double kBytesPerSecondLeast = 1, kBytesPerSecondMost = 1e12;
 constexpr std::int64_t kSomeSteps = 8;
 constexpr double kComputingWanted = 0.9;
-
-struct Unit {
-  std::string_view name;
-  double bytes;
-};
-constexpr std::array<Unit, 8> kUnits = {{{"bit", 1.0 / 8},
-                                         {"kbit", 1e3 / 8},
-                                         {"mbit", 1e6 / 8},
-                                         {"gbit", 1e9 / 8},
-                                         {"B", 1},
-                                         {"kB", 1e3},
-                                         {"MB", 1e6},
-                                         {"GB", 1e9}}};
-
-std::optional<double> unit_bytes(std::string_view name) {
-  const auto unit = std::ranges::find(kUnits, name, &Unit::name);
-  if (unit == kUnits.end()) return std::nullopt;
-  return unit->bytes;
-}
 
 RoundTime round_time(std::string way, const LinkOptions& options, std::int64_t steps,
                      double round_s) {
@@ -44,21 +20,6 @@ RoundTime round_time(std::string way, const LinkOptions& options, std::int64_t s
 }
 
 }  // namespace
-
-Result<double> parse_bandwidth(std::string_view text) {
-  const std::size_t split = std::min(text.find_first_not_of("0123456789."), text.size());
-  const auto number = parse_number(text.substr(0, split));
-  const auto unit = unit_bytes(text.substr(split));
-  if (!number || !unit)
-    return fail(
-        "\"{}\": expected a number and bit, kbit, mbit, gbit, B, kB, MB or GB, as 100mbit or "
-        "12.5MB; a second is meant",
-        text);
-  const double bytes_per_s = *number * *unit;
-  if (!(bytes_per_s >= kBytesPerSecondLeast && bytes_per_s <= kBytesPerSecondMost))
-    return fail("\"{}\": expected 8bit to 1000GB", text);
-  return bytes_per_s;
-}
 
 std::vector<RoundTime> plan_rounds(const LinkOptions& options) {
   const double step = options.step_s;

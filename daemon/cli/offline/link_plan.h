@@ -22,8 +22,6 @@
 
 namespace starling::daemon {
 
-// Bytes/s of "10mbit", "1gbit" or "12.5MB".
-Result<double> parse_bandwidth(std::string_view text);
 
 struct LinkOptions {
   double bytes_per_s = 0, step_s = 0, vector_bytes = 0;  // above 0

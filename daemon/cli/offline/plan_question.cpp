@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "base/quantity.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "daemon/setup/config.h"

@@ -26,7 +26,7 @@ struct ChaosSetup {
   const TrainerMaker& make_trainer;
 };
 
-Result<sim::Scenario> read_file(const std::string& path) {
+Result<sim::Scenario> read_scenario_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return fail("scenario = \"{}\": cannot be read", path);
   const auto bytes = static_cast<std::uintmax_t>(file.tellg());
@@ -124,7 +124,7 @@ Result<std::shared_ptr<const sim::Scenario>> read_scenario(const CommandLine& li
   if (!path) return nullptr;
   if (line.has("seeds") || line.has("chaos"))
     return fail("--scenario brings its own faults: leave out --chaos and --seeds");
-  TRY(sim::Scenario scenario, read_file(*path));
+  TRY(sim::Scenario scenario, read_scenario_file(*path));
   const auto nodes = line.value("nodes");
   if (nodes && parse_integer(*nodes) != static_cast<std::int64_t>(scenario.nodes))
     return fail("-n {}: {} says nodes {}; leave out -n", *nodes, *path, scenario.nodes);

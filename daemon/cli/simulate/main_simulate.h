@@ -8,7 +8,4 @@ namespace starling::daemon {
 // Gives the exit code.
 Outcome<int> simulate(const CommandLine& line);
 
-// That a simulation by these arguments can begin, without its data.
-Result<void> check_simulation(const CommandLine& line);
-
 }  // namespace starling::daemon
