@@ -34,23 +34,32 @@ Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, Referenc
 
 Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, const optim::Options& training,
                    const sim::TrainerFactory& make_trainer)
+    : Lockstep(*topology::build({.kind = kind}, numbered_sites(nodes)), kind, training,
+               make_trainer) {}
+
+Lockstep::Lockstep(topology::Graph graph, const optim::Options& training)
+    : Lockstep(graph, topology::Kind::ring, training,
+               reference_trainers(training, {.n = static_cast<std::size_t>(graph.size())})) {}
+
+Lockstep::Lockstep(topology::Graph graph, topology::Kind kind, const optim::Options& training,
+                   const sim::TrainerFactory& make_trainer)
     : needs_(needs_of(training)),
       local_steps_(*training.local_steps.fixed),
       make_trainer_(make_trainer),
-      sites_(numbered_sites(nodes)),
-      whole_(*topology::build({.kind = kind}, sites_)),
-      births_(nodes),
-      numbers_(nodes),
-      trainers_(nodes),
-      offers_(nodes),
-      spans_(nodes),
-      later_(nodes),
-      is_alone_(nodes),
-      problems_(nodes),
+      sites_(numbered_sites(static_cast<std::size_t>(graph.size()))),
+      whole_(std::move(graph)),
+      births_(sites_.size()),
+      numbers_(sites_.size()),
+      trainers_(sites_.size()),
+      offers_(sites_.size()),
+      spans_(sites_.size()),
+      later_(sites_.size()),
+      is_alone_(sites_.size()),
+      problems_(sites_.size()),
       turns_{.kind = kind} {
-  for (std::size_t node = 0; node < nodes; ++node) start(node);
+  for (std::size_t node = 0; node < sites_.size(); ++node) start(node);
   found();
-  for (std::size_t node = 0; node < nodes; ++node) come_back(node);
+  for (std::size_t node = 0; node < sites_.size(); ++node) come_back(node);
 }
 
 void Lockstep::start(std::size_t node) {

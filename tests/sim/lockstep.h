@@ -30,6 +30,9 @@ class Lockstep {
   Lockstep(topology::Kind kind, std::size_t nodes, const optim::Options& training,
            const sim::TrainerFactory& make_trainer);
 
+  // Node i holds the i-th part of the reference problem, with the neighbours of that graph.
+  Lockstep(topology::Graph graph, const optim::Options& training);
+
   // Of a pairwise algorithm a round is as many exchanges as nodes are present: one of them, by
   // chance, steps and exchanges with one of its neighbours, by chance.
   void run(std::uint64_t rounds);
@@ -69,6 +72,8 @@ class Lockstep {
   const std::optional<std::string>& problem(std::size_t node) const { return problems_.at(node); }
 
  private:
+  Lockstep(topology::Graph graph, topology::Kind kind, const optim::Options& training,
+           const sim::TrainerFactory& make_trainer);
   void start(std::size_t node);
   void found();
   void follow_present();

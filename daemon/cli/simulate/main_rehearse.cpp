@@ -54,9 +54,9 @@ struct Try {
   std::optional<sim::Rehearsal> found = {};
 };
 
-Result<double> read_positive(const CommandLine& line, const char* name, double least, double most,
-                             double otherwise) {
-  const auto text = line.value(name);
+// Of an option; `otherwise` without it.
+Result<double> read_option(std::string_view name, const std::optional<std::string>& text,
+                           double least, double most, double otherwise) {
   if (!text) return otherwise;
   const auto value = parse_number(*text);
   if (!value || !(*value >= least && *value <= most))
@@ -92,17 +92,17 @@ Result<void> check_size(const sim::FleetPlan& plan) {
   const double vector_s = plan.model_bytes / rate;
   if (vector_s <= kDay_s) return {};
   return fail(
-      "a model of {} takes {} over the link of {}, {}bit/s; expected at most a day: a smaller "
+      "a model of {} takes {} over the link of {}, {} Mbit/s; expected at most a day: a smaller "
       "model, or a faster link",
-      human_bytes(plan.model_bytes), human_duration(vector_s), where, human_number(8 * rate));
+      human_bytes(plan.model_bytes), human_duration(vector_s), where, human_number(8e-6 * rate));
 }
 
 Result<Question> read_question(const CommandLine& line) {
   Question question;
   TRY(question.plan, read_plan(line));
   TRY_DO(check_size(question.plan));
-  TRY(question.loss, read_positive(line, "loss", 0, 1e6, question.loss));
-  TRY(const double rounds, read_positive(line, "rounds", 2, 1e6, 40));
+  TRY(question.loss, read_option("loss", line.value("loss"), 0, 1e6, question.loss));
+  TRY(const double rounds, read_option("rounds", line.value("rounds"), 2, 1e6, 40));
   question.rounds = static_cast<std::uint64_t>(rounds);
   return question;
 }
