@@ -80,7 +80,7 @@ TEST_CASE("After half of all nodes die at once the others are one part again") {
 }
 
 TEST_CASE("Exact diffusion is exact over the neighbours that the rings give") {
-  const std::size_t nodes = full_or<std::size_t>(10'000, 100);
+  const std::size_t nodes = full_or<std::size_t>(3'000, 100);
   sim::PartialViews views = views_of(nodes, 1, 0);
   cycles_until(views, [&] { return views.right_neighbors() == 1; });
   topology::Edges edges;

@@ -20,6 +20,7 @@
 #include "daemon/process/whole_file.h"
 #include "daemon/rest/document.h"
 #include "daemon/setup/config.h"
+#include "daemon/setup/key_options.h"
 #include "daemon/setup/setting_sources.h"
 #include "daemon/setup/table_recipe.h"
 
@@ -57,7 +58,7 @@ CommandLine line_of(const CommandLine& line, const GridPoint& point) {
 std::vector<std::string> arguments_of(const CommandLine& line, std::uint64_t seed) {
   const bool is_simulated = line.has("simulate");
   std::vector<std::string> words{is_simulated ? "simulate" : "up", "--json"};
-  for (const char* option : {"nodes", "config", "trainer"})
+  for (const char* option : {"nodes", "config"})
     if (const auto value = line.value(option))
       words.insert(words.end(), {fmt::format("--{}", option), *value});
   const auto set = [&](std::string_view key, std::string_view value) {
@@ -256,7 +257,9 @@ Result<void> check_local_run(const CommandLine& line) {
   return validate_cluster(config, static_cast<std::size_t>(*nodes));
 }
 
-Outcome<int> sweep(const CommandLine& line, const RunCheck& check) {
+Outcome<int> sweep(const CommandLine& given, const RunCheck& check) {
+  CommandLine line = given;
+  name_keys(line);
   TRY(Sweep sweep, make_sweep(line, check));
   handle_stop_signals([](int) { is_interrupted = true; });
   recall_runs(sweep.folder, sweep.runs);

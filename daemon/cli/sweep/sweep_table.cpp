@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/document.h"
@@ -72,6 +73,18 @@ std::string cell(const std::optional<Moments>& loss, std::size_t runs) {
   return runs > 1 ? fmt::format("{} ± {}", mean, human_number(loss->deviation)) : mean;
 }
 
+// A line for each problem, with the first point that has it.
+std::string problems_of(const SweepTable& table, std::span<const GridPoint> points) {
+  std::map<std::string, std::vector<std::string>> names;
+  for (const SweepRow& row : table.rows)
+    if (!row.problem.empty()) names[row.problem].push_back(point_name(points[row.point]));
+  std::string text;
+  for (const auto& [problem, of] : names)
+    text += fmt::format("Failed: {}{}: {}\n", of.front(),
+                        of.size() > 1 ? fmt::format(" and {} more", of.size() - 1) : "", problem);
+  return text;
+}
+
 void put(Json& object, const char* name, const std::optional<Moments>& loss) {
   if (loss) object[name] = {{"mean", loss->mean}, {"deviation", loss->deviation}};
 }
@@ -132,8 +145,7 @@ std::string text_of(const SweepTable& table, std::span<const GridPoint> points) 
   for (const auto& [key, value] : points.front()) titles.push_back(key);
   titles.push_back(fmt::format(">{} at {}", loss, human_duration(table.time_s)));
   titles.push_back(fmt::format(">at {}", human_bytes(table.bytes)));
-  for (const char* title : {">at the end", ">after", ">sent a node", "?problem"})
-    titles.emplace_back(title);
+  for (const char* title : {">at the end", ">after", ">sent a node"}) titles.emplace_back(title);
   Table text(titles);
   for (const SweepRow& row : table.rows) {
     std::vector<std::string> cells;
@@ -143,10 +155,9 @@ std::string text_of(const SweepTable& table, std::span<const GridPoint> points) 
     const bool has_run = !row.curves.empty();
     cells.push_back(has_run ? human_duration(row.time_s) : "-");
     cells.push_back(has_run ? human_bytes(row.bytes) : "-");
-    cells.push_back(row.problem.empty() ? "-" : row.problem);
     text.add(std::move(cells));
   }
-  return text.text();
+  return text.text() + problems_of(table, points);
 }
 
 Json json_of(const SweepTable& table, std::span<const GridPoint> points) {
