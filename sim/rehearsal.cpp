@@ -24,13 +24,14 @@ constexpr double kPatienceForRounds = 5;
 // the rounds.
 constexpr std::uint64_t kDeaths = 5, kRoundsForDeaths = 10;
 
-struct Done {
+// Of a machine.
+struct Work {
   double computed_s = 0, sent_bytes = 0;
 };
 // What a machine did in one life.
 struct Life {
   Time since{}, last{};  // the first round was done, or, of a machine that came later, it started
-  Done before = {}, sum = {};  // by then, and by its last round
+  Work before = {}, sum = {};  // by then, and by its last round
   std::uint64_t first_round = 0, round = 0;
   double loss = std::numeric_limits<double>::quiet_NaN();
 };

@@ -34,8 +34,8 @@ std::ptrdiff_t kept_in(const std::string& folder) {
 }
 
 std::string sweep_of(const std::string& folder, const std::string& more) {
-  return std::string("sweep ") + kGrid + " --simulate -n 3 -c configs/reference.ini --jobs 1" +
-         " --output " + folder + " " + more;
+  return std::string("sweep ") + kGrid + " --simulate -n 3 -c " + STARLING_ROOT +
+         "/configs/reference.ini --jobs 1 --output " + folder + " " + more;
 }
 
 }  // namespace
