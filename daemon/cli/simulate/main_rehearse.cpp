@@ -142,16 +142,26 @@ Result<std::pair<sim::RehearsalOptions, sim::TrainerFactory>> prepare(const Comm
   return std::pair(std::move(options), std::move(trainers));
 }
 
-// The settings that may suit links: how often and in which form vectors are sent, and to whom.
+// The settings that may suit links: how often and in which form vectors are sent, whether machines
+// compute meanwhile, and to whom. The likely ones first.
 std::vector<Try> tries_of(const CommandLine& line, const Question& question) {
   std::vector<Try> tries{{.settings = {}}};
   if (line.has("only")) return tries;
-  std::vector<GridKey> keys = {{"exchange.codec", {"i4", "native"}},
-                               {"topology.sequence", {"still", "base:2"}},
-                               {"optim.local-steps", {"100", "10", "1"}}};
-  if (question.plan.regions.size() > 1 && question.plan.machines() > question.plan.regions.size())
-    keys[1].values.push_back("clusters:10");
-  for (GridPoint& point : points_of(keys)) tries.push_back({.settings = std::move(point)});
+  const GridKey steps{"optim.local-steps", {"100", "10", "1"}};
+  const GridKey short_codec{"exchange.codec", {"i4"}};
+  const sim::FleetPlan& plan = question.plan;
+  const bool has_sites = plan.regions.size() > 1 && plan.machines() > plan.regions.size();
+  const GridKey sites{"topology.sequence", {has_sites ? "clusters:10" : "base:2"}};
+  const std::vector<std::vector<GridKey>> grids = {{short_codec, steps},
+                                                   {{"optim.algorithm", {"ed"}},
+                                                    {"exchange.parts", {"4"}},
+                                                    {"exchange.overlap", {"true"}},
+                                                    short_codec,
+                                                    steps},
+                                                   {short_codec, sites, steps},
+                                                   {{"exchange.codec", {"native"}}, steps}};
+  for (const std::vector<GridKey>& grid : grids)
+    for (GridPoint& point : points_of(grid)) tries.push_back({.settings = std::move(point)});
   return tries;
 }
 
@@ -228,6 +238,11 @@ std::string text_of(const Question& question, const std::vector<Try>& tries) {
                                           found.rounds)});
   }
   text += table.text();
+  const auto played =
+      std::ranges::count_if(tries, [](const Try& one) { return one.found.has_value(); });
+  if (static_cast<std::size_t>(played) < tries.size())
+    text += fmt::format("\n{} of {} settings: others do not go with yours, or took too long.\n",
+                        played, tries.size());
   const double haste = tries.front().found->haste;
   if (haste > 1.5)
     text += fmt::format(
