@@ -57,7 +57,8 @@ class Stage {
     world_.run_while([this] { return goes_on(); }, Time(limit));
     result_.rounds = round_;
     for (std::size_t node = 0; node < lives_.size(); ++node)
-      if (world_.runs(node)) close(node, lives_[node].last);
+      if (world_.runs(node))
+        close(node, lives_[node].first_round > 0 ? lives_[node].last : world_.now());
     return finish();
   }
 
