@@ -18,8 +18,10 @@ constexpr double kDay_s = 86'400;
 constexpr double kSlowerMost = 1000, kDeathsMost = 1e6;
 // Between two machines of one region, unless the file says otherwise.
 constexpr double kNear_s = 0.002;
-// Of what a link carries, as bench/links.py measures it; the rest are headers and what TCP loses.
-constexpr double kPayloadShare = 0.92;
+// Of what a link carries: nodes with two neighbours take 1.17 times payload / bandwidth with the
+// congestion control that they have by themselves (docs/performance.md); headers, and connections
+// that share a link unevenly.
+constexpr double kPayloadShare = 0.85;
 
 Result<double> read_plan_seconds(const std::string& word, double least, double most) {
   const auto value = parse_seconds(word);

@@ -30,7 +30,7 @@ sim::Rehearsal rehearsed(const sim::RehearsalOptions& options) {
 
 // What a vector of so many bytes takes of that rate.
 double vector_s(double bytes, double bits_per_s) {
-  return bytes / (bits_per_s / 8 * 0.92);
+  return bytes / (bits_per_s / 8 * 0.85);
 }
 
 }  // namespace
