@@ -14,7 +14,6 @@ namespace {
 using PlanWords = std::span<const std::string>;
 
 constexpr std::size_t kMachinesLimit = 1024;
-constexpr double kDay_s = 86'400;
 constexpr double kSlowerMost = 1000, kDeathsMost = 1e6;
 // Between two machines of one region, unless the file says otherwise.
 constexpr double kNear_s = 0.002;
@@ -61,8 +60,10 @@ Result<void> read_region(PlanWords words, FleetPlan& plan) {
   FleetPlan::Region region{.name = words[1]};
   if (std::ranges::find(plan.regions, region.name, &FleetPlan::Region::name) != plan.regions.end())
     return fail("region {} is there twice", region.name);
-  TRY(const double machines, read_plan_number(words[2], 1, static_cast<double>(kMachinesLimit)));
-  region.machines = static_cast<std::size_t>(machines);
+  const auto machines = parse_integer(words[2]);
+  if (!machines || *machines < 1 || *machines > static_cast<std::int64_t>(kMachinesLimit))
+    return fail("\"{}\": expected a whole number from 1 to {}", words[2], kMachinesLimit);
+  region.machines = static_cast<std::size_t>(*machines);
   TRY_DO(read_rates(words[4], region));
   if (words.size() > 5) {
     TRY(region.slower, read_plan_number(words[6], 1 / kSlowerMost, kSlowerMost));
@@ -71,12 +72,22 @@ Result<void> read_region(PlanWords words, FleetPlan& plan) {
   return {};
 }
 
+const FleetPlan::Link* find_link(const FleetPlan& plan, const std::string& a,
+                                 const std::string& b) {
+  const auto found = std::ranges::find_if(plan.links, [&](const FleetPlan::Link& link) {
+    return (link.from == a && link.to == b) || (link.from == b && link.to == a);
+  });
+  return found == plan.links.end() ? nullptr : &*found;
+}
+
 Result<void> read_link(PlanWords words, FleetPlan& plan) {
   const bool is_shared = fits(words, "link * * * shared *");
   if (!is_shared && !fits(words, "link * * *") && !fits(words, "link * * * *"))
     return fail(
         "expected \"link REGION REGION ROUND-TRIP\", or with a rate or \"shared RATE\" after it");
   FleetPlan::Link link{.from = words[1], .to = words[2]};
+  if (find_link(plan, link.from, link.to))
+    return fail("link {} {} is there twice", link.from, link.to);
   TRY(link.round_trip_s, read_plan_seconds(words[3], 0, 60));
   if (words.size() > 4) {
     TRY((is_shared ? link.shared : link.each), parse_bandwidth(words.back()));
@@ -127,14 +138,6 @@ Result<void> read_statement(PlanWords words, FleetPlan& plan) {
         fmt::join(words, " "));
   }
   return {};
-}
-
-const FleetPlan::Link* find_link(const FleetPlan& plan, const std::string& a,
-                                 const std::string& b) {
-  const auto found = std::ranges::find_if(plan.links, [&](const FleetPlan::Link& link) {
-    return (link.from == a && link.to == b) || (link.from == b && link.to == a);
-  });
-  return found == plan.links.end() ? nullptr : &*found;
 }
 
 Result<void> check_regions(const FleetPlan& plan) {
@@ -191,7 +194,8 @@ Result<FleetPlan> parse_fleet_plan(std::string_view text) {
   std::size_t number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, std::min(text.find('#'), end));
+    std::string line(text.substr(0, std::min(text.find('#'), end)));
+    std::ranges::replace(line, '\t', ' ');
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
     const std::vector<std::string> words = split(line, ' ');

@@ -25,6 +25,8 @@
 
 namespace starling::sim {
 
+inline constexpr double kDay_s = 86'400;
+
 struct FleetPlan {
   struct Region {
     std::string name;

@@ -90,7 +90,7 @@ Time Network::arrival(Time now, const Hop& hop, double bytes) {
 // When the last byte has passed the sender's link, the limited connection, what all connections
 // between two regions share, and the receiver's link, each of which has its queue. Frames pass all
 // at once, and connections share a link as they do under TCP, so that the busiest decides. Small
-// messages do not wait behind the vectors of other connections.
+// messages do not wait for vectors of other connections.
 Time Network::sent(Time now, const Hop& hop, double bytes, Connection& connection) {
   Time end = now;
   const auto pass = [&](Wire& wire, double bytes_per_second) {

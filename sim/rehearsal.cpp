@@ -12,7 +12,6 @@
 namespace starling::sim {
 namespace {
 
-constexpr double kSecondsOfDay = 86'400;
 // Of a whole vector: at least so many, and each at most so long under way on the thinnest link.
 // Fewer: connections that share a link take turns of longer pieces. Longer: what is under way looks
 // lost to the protocol.
@@ -96,7 +95,7 @@ class Stage {
 
   // Exponential intervals, machine by chance.
   void plan_death() {
-    const double mean_s = kSecondsOfDay / options_.plan.deaths_a_day / haste_;
+    const double mean_s = kDay_s / options_.plan.deaths_a_day / haste_;
     world_.at(world_.now() + from_seconds(-mean_s * std::log(1 - prng_.uniform())), [this] {
       const std::vector<std::size_t> running = world_.running();
       if (running.size() > 1) kill(running[prng_.below(running.size())]);
@@ -135,8 +134,7 @@ class Stage {
     if (there_s_ > 0) result_.goodput = computed_s_ / there_s_;
     if (all_s > 0) result_.away = std::min(away_s_ / all_s, 1.0);
     if (rounds_ > 0) result_.round_s = haste_ * trained_s_ / rounds_;
-    if (there_s_ > 0)
-      result_.bytes_a_day = sent_bytes_ * weight / (there_s_ * haste_) * kSecondsOfDay;
+    if (there_s_ > 0) result_.bytes_a_day = sent_bytes_ * weight / (there_s_ * haste_) * kDay_s;
     result_.haste = haste_;
     return result_;
   }
@@ -174,7 +172,7 @@ double haste_of(const RehearsalOptions& options, double round_s, double whole_s)
   const double rounds = static_cast<double>(options.rounds);
   double wanted_s = rounds / 2 * round_s;  // most reach the loss by then
   if (options.plan.deaths_a_day > 0)
-    wanted_s = std::clamp(kDeaths * kSecondsOfDay / options.plan.deaths_a_day, wanted_s,
+    wanted_s = std::clamp(kDeaths * kDay_s / options.plan.deaths_a_day, wanted_s,
                           kRoundsForDeaths * rounds * round_s);
   const double machines = static_cast<double>(options.plan.machines());
   return std::max(1.0, (wanted_s + 2 * whole_s) * machines / options.machine_s);

@@ -68,11 +68,15 @@ TEST_CASE("A plan that says no fleet is refused with its line and what is expect
   CHECK(
       error_of("\nregion a 2 machines fast").find("line 2: \"fast\": expected a number and bit") ==
       0);
-  CHECK(error_of("region a 0 machines 1gbit") == "line 1: \"0\": expected a number from 1 to 1024");
+  CHECK(error_of("region a 0 machines 1gbit") ==
+        "line 1: \"0\": expected a whole number from 1 to 1024");
   CHECK(error_of("region a 1 machines 1gbit") ==
         "expected regions with 2 to 1024 machines in all, found 1");
   CHECK(error_of("region a 2 machines 1gbit\nregion a 2 machines 1gbit") ==
         "line 2: region a is there twice");
+  CHECK(error_of("region a 2.5 machines 1gbit") ==
+        "line 1: \"2.5\": expected a whole number from 1 to 1024");
+  CHECK(error_of(two + "link a b 1ms\nlink b a 2ms") == "line 4: link b a is there twice");
   CHECK(error_of("machines 3").find("line 1: \"machines 3\": expected model SIZE") == 0);
   CHECK(error_of("churn 3 a week").find("expected \"churn N a day for TIME\"") !=
         std::string::npos);
@@ -81,4 +85,11 @@ TEST_CASE("A plan that says no fleet is refused with its line and what is expect
   CHECK(error_of("published 120%").find("expected a number from 0 to 100") != std::string::npos);
   CHECK(error_of("model 3 GB").find("expected model SIZE") != std::string::npos);
   CHECK(error_of("step 2d").find("expected a time from") != std::string::npos);
+}
+
+TEST_CASE("A plan may have tabs and the line ends of other systems") {
+  const auto plan = sim::parse_fleet_plan("region\ta  2 machines\t1gbit \r\n\r\nmodel 1GB\r\n");
+  REQUIRE(plan.has_value());
+  CHECK(plan->machines() == 2);
+  CHECK(plan->model_bytes == 1e9);
 }

@@ -72,6 +72,8 @@ TEST_CASE("A fleet that cannot be is said in a sentence before anything is playe
   CHECK(error(fleet, "--exchange.codec=i5").find("exchange.codec") != std::string::npos);
   CHECK(error(fleet, "--step-time never").find("--step-time never: expected a time") !=
         std::string::npos);
+  CHECK(error(fleet, "--rounds 2.5").find("--rounds 2.5: expected a whole number from 2 to") !=
+        std::string::npos);
   CHECK(error("region a 2 machines 1gbit\n").find("expected \"model SIZE\", or --model-bytes") !=
         std::string::npos);
   CHECK(run("rehearse no-such-file.txt").err.find("there is no such file") != std::string::npos);

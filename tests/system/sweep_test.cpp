@@ -1,5 +1,6 @@
 // starling sweep: runs of its own program, kept one by one.
 #include <doctest/doctest.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <csignal>
@@ -63,6 +64,12 @@ TEST_CASE("A sweep that was interrupted at the fifth of twelve runs does the oth
   CHECK(again.out.find(fmt::format("12 runs, {} of them done before", before)) == 0);
   CHECK(kept_in(folder) == 12);
   CHECK(std::filesystem::exists(folder + "/curves.html"));
+  // Other settings of the environment are other runs.
+  ::setenv("STARLING_OPTIM_BATCH_SIZE", "2", 1);
+  const testing::Outcome other = run(command);
+  ::unsetenv("STARLING_OPTIM_BATCH_SIZE");
+  CHECK(other.out.find("12 runs, 1 at a time") == 0);
+  CHECK(kept_in(folder) == 24);
   const testing::Outcome best = run("config -c " + folder + "/best.ini");
   CHECK(best.exit_code == 0);
 }

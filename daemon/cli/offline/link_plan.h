@@ -22,7 +22,6 @@
 
 namespace starling::daemon {
 
-
 struct LinkOptions {
   double bytes_per_s = 0, step_s = 0, vector_bytes = 0;  // above 0
   std::vector<std::pair<std::string, double>> codecs;    // that get a row, and bytes of a vector

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <thread>
 
 #include "base/quantity.h"
@@ -25,10 +22,10 @@ namespace starling::daemon {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using sim::kDay_s;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kPlanBytesLimit = 1 << 20;
-constexpr double kDay_s = 86'400;
 // The search for better settings begins no further rehearsal after that time.
 constexpr std::chrono::seconds kSearchTime{20};
 // Virtual time of a rehearsal, times its machines: alone, and as one of many.
@@ -44,8 +41,8 @@ const std::vector<SettingSources::Pair> kStandIn = {
 
 struct Question {
   sim::FleetPlan plan;
-  double loss = 0.8;
-  std::uint64_t rounds = 40;
+  double loss = 0;
+  std::uint64_t rounds = 0;
 };
 
 // One way to run the fleet, and what came of it.
@@ -53,16 +50,6 @@ struct Try {
   GridPoint settings;  // over those of the file and the command line
   std::optional<sim::Rehearsal> found = {};
 };
-
-// Of an option; `otherwise` without it.
-Result<double> read_option(std::string_view name, const std::optional<std::string>& text,
-                           double least, double most, double otherwise) {
-  if (!text) return otherwise;
-  const auto value = parse_number(*text);
-  if (!value || !(*value >= least && *value <= most))
-    return fail("--{} {}: expected a number from {} to {}", name, *text, least, most);
-  return *value;
-}
 
 Result<sim::FleetPlan> read_plan(const CommandLine& line) {
   const std::string& path = line.positional.front();
@@ -101,9 +88,17 @@ Result<Question> read_question(const CommandLine& line) {
   Question question;
   TRY(question.plan, read_plan(line));
   TRY_DO(check_size(question.plan));
-  TRY(question.loss, read_option("loss", line.value("loss"), 0, 1e6, question.loss));
-  TRY(const double rounds, read_option("rounds", line.value("rounds"), 2, 1e6, 40));
-  question.rounds = static_cast<std::uint64_t>(rounds);
+  constexpr double kLossMost = 1e6;
+  constexpr std::int64_t kRoundsMost = 1'000'000;
+  const auto loss = parse_number(line.value("loss").value_or("0.8"));
+  if (!loss || !(*loss >= 0 && *loss <= kLossMost))
+    return fail("--loss {}: expected a number from 0 to {}", *line.value("loss"), kLossMost);
+  const auto rounds = parse_integer(line.value("rounds").value_or("40"));
+  if (!rounds || *rounds < 2 || *rounds > kRoundsMost)
+    return fail("--rounds {}: expected a whole number from 2 to {}", *line.value("rounds"),
+                kRoundsMost);
+  question.loss = *loss;
+  question.rounds = static_cast<std::uint64_t>(*rounds);
   return question;
 }
 

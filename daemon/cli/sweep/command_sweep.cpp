@@ -21,8 +21,8 @@
 #include "daemon/rest/document.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/key_options.h"
+#include "daemon/setup/local_run.h"
 #include "daemon/setup/setting_sources.h"
-#include "daemon/setup/table_recipe.h"
 
 namespace starling::daemon {
 namespace {
@@ -126,6 +126,9 @@ Result<Sweep> make_sweep(const CommandLine& line, const RunCheck& check) {
     TRY(const auto bytes, read_file(*path, kConfigLimit));
     if (bytes) sweep.folder.inputs = as_text(*bytes);
   }
+  for (const auto& [name, value] : environment_variables())
+    if (name.starts_with("STARLING_") && !name.starts_with("STARLING_LISTEN_"))
+      sweep.folder.inputs += fmt::format("\n{}={}", name, value);
   for (std::size_t k = 0; k < sweep.points.size(); ++k)
     for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed)
       sweep.runs.push_back(
@@ -244,17 +247,10 @@ constexpr std::string_view kSweepArguments[] = {"KEY=VALUE,VALUE..."};
 }  // namespace
 
 Result<void> check_local_run(const CommandLine& line) {
-  constexpr std::int64_t kMost = 1024;
-  const auto nodes = parse_integer(line.value("nodes").value_or("8"));
-  if (!nodes || *nodes < 1 || *nodes > kMost)
-    return fail("-n {}: expected a whole number from 1 to {}", *line.value("nodes"), kMost);
-  std::vector<std::string> mistakes;
-  Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
-  settle_local(settings);
-  TRY(const Config config, read_config(settings, std::move(mistakes)));
-  if (!config.node.goal.is_set())
+  TRY(const LocalRun run, read_local_run(line));
+  if (!run.config.node.goal.is_set())
     return fail("a run without a goal does not end; expected one of stop.*, as --stop.rounds=500");
-  return validate_cluster(config, static_cast<std::size_t>(*nodes));
+  return {};
 }
 
 Outcome<int> sweep(const CommandLine& given, const RunCheck& check) {

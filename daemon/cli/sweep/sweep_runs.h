@@ -21,7 +21,9 @@ struct SweepRun {
 
 struct SweepFolder {
   std::string path;
-  std::string inputs;  // what the arguments do not say, as the text of the configuration
+  // What the arguments do not say: the text of the configuration, and the environment but for
+  // addresses, which change no result.
+  std::string inputs;
 };
 
 // Reads the documents of earlier runs with the same arguments and inputs.

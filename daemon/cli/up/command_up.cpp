@@ -42,7 +42,7 @@
 #include "daemon/setup/config.h"
 #include "daemon/setup/goal_words.h"
 #include "daemon/setup/key_options.h"
-#include "daemon/setup/setting_sources.h"
+#include "daemon/setup/local_run.h"
 #include "daemon/setup/sites.h"
 #include "daemon/setup/table_recipe.h"
 #include "topology/build.h"
@@ -129,16 +129,12 @@ std::vector<std::string> shared_arguments(
 // Everything that can be wrong is found here, before anything is started.
 Result<Plan> make_plan(const CommandLine& line) {
   Plan plan;
-  const auto nodes = parse_integer(line.value("nodes").value_or("8"));
-  if (!nodes || *nodes < 1 || *nodes > 1024)
-    return fail("-n {}: expected a whole number from 1 to 1024", *line.value("nodes"));
-  std::vector<std::string> mistakes;
-  Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
-  const bool is_near = settings.is_default("cluster.preset");
-  const Recipe recipe = settle_local(settings);
-  TRY(plan.config, read_config(settings, std::move(mistakes)));
-  plan.fleet.nodes = static_cast<std::size_t>(*nodes);
-  TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
+  TRY(LocalRun run, read_local_run(line));
+  const Settings& settings = run.settings;
+  const Recipe& recipe = run.recipe;
+  const bool is_near = run.is_near;
+  plan.config = std::move(run.config);
+  plan.fleet.nodes = run.nodes;
   TRY(plan.sites, check_learning(plan.config, plan.fleet.nodes));
   plan.fleet.program = std::filesystem::read_symlink("/proc/self/exe").string();
   if (const auto file = line.value("config")) plan.fleet.arguments = {"-c", *file};
