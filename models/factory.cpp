@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/dual/dual_objective.h"
 #include "models/linear/feature_map.h"
 #include "models/linear/sparse_logistic.h"
 #include "models/linear/weighted_objective.h"
@@ -123,6 +124,8 @@ template <class S>
 Result<std::unique_ptr<optim::Objective<S>>> make_objective(const ModelOptions& model,
                                                             const DataOptions& options,
                                                             std::shared_ptr<const Data> data) {
+  if (options.split == Split::columns)
+    return std::make_unique<DualObjective<S>>(model, options, std::move(data));
   TRY(auto objective, make_unweighted<S>(model, options, std::move(data)));
   if (options.weight != Weight::samples) return objective;
   return std::make_unique<WeightedObjective<S>>(std::move(objective));
@@ -135,6 +138,10 @@ template Result<std::unique_ptr<optim::Objective<double>>> make_objective(
 
 Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& options,
                             const Dataset& train, std::span<const std::string> surveys) {
+  if (options.split == Split::columns) {
+    TRY(const OwnColumns own, OwnColumns::found(model, options, train, surveys));
+    return own.card();
+  }
   ModelCard card;
   card.source = options.source;
   card.classes = train.classes;

@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "models/data/survey.h"
+#include "models/dual/dual_objective.h"
 #include "models/factory.h"
 #include "models/nets/layer_registry.h"
 #include "optim/relay.h"
@@ -83,8 +84,12 @@ LearnerOptions read_learner_options(Reader& reader) {
   LearnerOptions options;
   options.model = read_model_options(reader);
   options.data = read_data_options(reader);
+  if (options.data.split == Split::columns && reader.is_default("model.precision"))
+    options.model.precision = Precision::f64;
   const bool wide = options.model.precision == Precision::f64;
   options.optim = optim::read_options(reader, *optim::format_named(wide ? "f64" : "f32"));
+  if (options.data.split == Split::columns && reader.is_default("optim.admm-relaxation"))
+    options.optim.relaxation = kDualRelaxation;
   options.optim.weighs_steps = options.data.weight == Weight::steps;
   return options;
 }
@@ -100,7 +105,9 @@ std::vector<Term> agreed(const LearnerOptions& options) {
 
 std::string explain_kind(const LearnerOptions& options, const Dataset& train) {
   const ModelOptions& model = options.model;
-  if (model.kind != ModelKind::automatic || model.start || !train.is_table()) return {};
+  if (model.kind != ModelKind::automatic || model.start || !train.is_table() ||
+      options.data.split == Split::columns)
+    return {};
   const Result<ModelKind> kind = resolve_kind(model, options.data, train);
   return kind ? fmt::format("a linear model (model.kind = {}); model.kind = mlp finds bends too",
                             to_string(*kind))

@@ -90,6 +90,11 @@ std::string_view unfit_part(const Fit& fit) {
   return fit.optimizer ? "the algorithm" : fit.algorithm ? "the optimizer" : "the node";
 }
 
+// To predict with.
+std::vector<double> model_of(const DataSummary& data, std::vector<double> x) {
+  return data.model_of ? data.model_of(x) : x;
+}
+
 bool uses_model(const Job& job) {
   return job.absorb || job.tally || job.seal || job.copy || job.snapshot || job.save ||
          job.evaluate || job.local || job.offer;
@@ -218,7 +223,7 @@ class TypedTrainer final : public Trainer {
     if (job.back_to > 0 && kept != kept_.models().end()) begin_at(kept->second);
     if (job.tally) done.tally = mean_of<S>(algorithm_->model(), *job.tally, *learner_->pool());
     if (job.seal) seal(*job.seal, done);
-    if (job.copy) done.copy = parameters();
+    if (job.copy) done.copy = model_of(data_->describe(), parameters());
     if (BufferPool once; job.snapshot) done.snapshot = encode(save(Heir::newcomer, once));
     if (job.save)
       done.saved =

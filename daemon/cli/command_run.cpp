@@ -274,8 +274,11 @@ Result<void> load_trainer(Daemon& daemon, const Config& config) {
   models::LearnerOptions keyed = config.learner;
   if (keyed.optim.clip > 0) keyed.optim.noise_key = std::make_shared<const Secret>(random_key());
   TRY(auto trainer, models::make_trainer(keyed, data, config.node.name, now));
+  // Of columns the rows are needed too: what features mean stays at the site.
+  const bool is_cut = config.learner.data.split == models::Split::columns;
+  models::Dataset described = is_cut ? data->train : models::subset(data->train, {});
   const auto describe = [learner = config.learner,
-                         train = models::subset(data->train, {})](const std::string& foundation) {
+                         train = std::move(described)](const std::string& foundation) {
     const std::vector<std::string> surveys(foundation.empty() ? 0 : 1, foundation);
     return models::make_card(learner.model, learner.data, train, surveys);
   };

@@ -84,21 +84,9 @@ std::string what_else(const AlgorithmRow& exact, const gossip::Options& node,
                      reader.text("cluster.preset"));
 }
 
-}  // namespace
-
-std::string advise(const gossip::Options& node, const models::LearnerOptions& learner,
-                   const Reader& reader) {
-  const AlgorithmRow* const named = learner.optim.algorithm;
-  // A user with an own trainer knows whether its data differ.
-  if (!named->is_plain || is_of_trainers(learner)) return {};
-  const AlgorithmRow* const chosen = choose_algorithm(node, learner, reader).algorithm;
-  if (chosen->is_plain) return {};
-  return fmt::format("optim.algorithm = {} is biased, for data differ by node ({}); auto takes {}",
-                     named->name, difference(learner), chosen->name);
-}
-
-AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::LearnerOptions& learner,
-                                 const Reader& reader) {
+// Of nodes with all columns.
+AlgorithmChoice choose_for_rows(const gossip::Options& node, const models::LearnerOptions& learner,
+                                const Reader& reader) {
   const AlgorithmRow* const plain = optim::algorithm_named("dpsgd");
   const std::string differs = difference(learner);
   const bool is_pairwise = node.schedule->is_pairwise;
@@ -131,6 +119,28 @@ AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::Lear
   if (!reader.is_default("exchange.missing") && node.missing != gossip::Missing::late)
     return {plain, fmt::format("exchange.missing={}", name(node.missing))};
   return {exact, because + what_else(*exact, node, learner, reader)};
+}
+
+}  // namespace
+
+std::string advise(const gossip::Options& node, const models::LearnerOptions& learner,
+                   const Reader& reader) {
+  const AlgorithmRow* const named = learner.optim.algorithm;
+  // A user with an own trainer knows whether its data differ.
+  if (!named->is_plain || is_of_trainers(learner)) return {};
+  const AlgorithmRow* const chosen = choose_algorithm(node, learner, reader).algorithm;
+  if (chosen->is_plain) return {};
+  return fmt::format("optim.algorithm = {} is biased, for data differ by node ({}); auto takes {}",
+                     named->name, difference(learner), chosen->name);
+}
+
+AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::LearnerOptions& learner,
+                                 const Reader& reader) {
+  if (learner.data.split == models::Split::columns)
+    return {
+        optim::algorithm_named("admm"),
+        "sites have other columns, and it solves the dual of each at once (data.split=columns)"};
+  return choose_for_rows(node, learner, reader);
 }
 
 }  // namespace starling::daemon

@@ -276,6 +276,7 @@ void derive(Config& config, Reader& reader) {
   check_legality(config.node, config.learner.optim, reader);
   if (config.node.role != gossip::Role::relay)
     check_privacy(config.node.goal, config.learner, reader);
+  check_split(config.learner, reader);
   if (config.node.refits) check_refit(config.node, config.learner, reader);
   if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
   if (!is_node_name(config.node.name))
@@ -362,7 +363,10 @@ Result<void> validate_cluster(const Config& config, std::size_t nodes) {
 }
 
 Result<void> validate_goal(const Config& config, const models::Data& data) {
-  if (!config.node.goal.accuracy || data.train.classes > 0) return {};
+  // Of columns another site may know the target.
+  const bool is_elsewhere =
+      config.learner.data.split == models::Split::columns && !data.train.has_truth();
+  if (!config.node.goal.accuracy || data.train.classes > 0 || is_elsewhere) return {};
   return fail(
       "stop.accuracy = {}: targets that are numbers have no accuracy; expected stop.loss, "
       "stop.rounds or stop.seconds",

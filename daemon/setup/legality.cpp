@@ -366,6 +366,34 @@ void check_privacy(const gossip::Goal& goal, const models::LearnerOptions& learn
                                training.noise, learner.data.holdout));
 }
 
+void check_split(const models::LearnerOptions& learner, Reader& reader) {
+  if (learner.data.split != models::Split::columns) return;
+  using enum models::ModelKind;
+  const optim::Options& training = learner.optim;
+  const auto refuse = [&reader](std::string_view key, std::string_view what,
+                                std::string_view instead) {
+    reader.mistake(key, fmt::format("data.split = columns {}; use {}", what, instead));
+  };
+  if (const auto kind = learner.model.kind; kind == mlp || kind == net || kind == external)
+    refuse("model.kind", "learns by the dual of linear models alone", "auto or data.split rows");
+  if (learner.model.l2 == 0.0)
+    refuse("model.l2", "has a dual of one number a row only with l2 above 0", "auto or a number");
+  if (!learner.model.from.empty())
+    refuse("model.from", "starts from the rows that the sites have in common", "an empty one");
+  if (learner.model.class_weights.is_set())
+    refuse("model.class-weight", "counts every row as much as another", "an empty one");
+  if (learner.data.suppress_below > 0)
+    refuse("data.suppress-below", "tells no words, classes or means of this node", "0");
+  if (training.weight_decay > 0)
+    refuse("optim.weight-decay", "would shorten what rows tell, in place of weights",
+           "0, and model.l2");
+  if (training.algorithm->loop != optim::LoopDuty::serve_gradients)
+    refuse("optim.algorithm",
+           fmt::format("solves each site's part at once, and {} takes steps by gradients",
+                       training.algorithm->name),
+           "auto or admm");
+}
+
 void check_refit(const gossip::Options& node, const models::LearnerOptions& learner,
                  Reader& reader) {
   const models::DataOptions& data = learner.data;

@@ -19,6 +19,9 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
 // gradients alone (docs/privacy.md). REQUIRES that the algorithm is chosen.
 void check_privacy(const gossip::Goal& goal, const models::LearnerOptions& learner, Reader& reader);
 
+// data.split = columns: that the model has a dual, and the algorithm solves it.
+void check_split(const models::LearnerOptions& learner, Reader& reader);
+
 // data.refit: that there are held-out rows to train on, and a round after which that begins.
 void check_refit(const gossip::Options& node, const models::LearnerOptions& learner,
                  Reader& reader);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "models/data/load.h"
+#include "models/data/row_match.h"
 #include "models/data/survey.h"
 #include "models/data/survey_notes.h"
 
@@ -90,6 +91,35 @@ Result<Sites> look_at_files(const models::DataOptions& options, std::size_t node
   return sites;
 }
 
+// Of tables with other columns of the same rows.
+Result<Sites> look_at_columns(const models::DataOptions& options, std::size_t nodes) {
+  if (!has_sites(options))
+    return fail(
+        "data.path = \"{}\": with data.split = columns each node has a file of its own; expected "
+        "one with {{i}}, which is the number of the node",
+        options.path);
+  Sites sites;
+  std::vector<models::SiteRows> tables;
+  std::vector<std::string> columns;
+  for (std::size_t index = 0; index < nodes; ++index) {
+    const models::DataOptions own = site_options(options, index);
+    TRY(auto loaded, models::load(own));
+    auto data = std::make_shared<const models::Data>(std::move(loaded));
+    for (const std::string& note : data->notes)
+      sites.notes.push_back(fmt::format("node-{}: {}", index, note));
+    columns.push_back(fmt::format("{}", data->train.columns));
+    tables.push_back(
+        models::site_rows(data->train, fmt::format("node-{}", index), fmt::format("{}", own.seed)));
+    if (index == 0 || data->train.has_truth()) sites.first = std::move(data);
+  }
+  TRY(const models::RowMatch match, models::match_rows(tables));
+  std::ranges::copy(match.notes, std::back_inserter(sites.notes));
+  sites.description = fmt::format(
+      "from a file each, of {} columns; {} rows are in common by {}, {} has the target",
+      fmt::join(columns, ", "), with_commas(match.rows.keys.size()), options.key, match.rows.site);
+  return sites;
+}
+
 }  // namespace
 
 bool has_sites(const models::DataOptions& options) {
@@ -110,6 +140,7 @@ models::DataOptions site_options(models::DataOptions options, std::size_t index)
 }
 
 Result<Sites> look_at_sites(const models::DataOptions& options, std::size_t nodes) {
+  if (options.split == models::Split::columns) return look_at_columns(options, nodes);
   if (has_sites(options)) return look_at_files(options, nodes);
   TRY(auto loaded, models::load(options));
   auto data = std::make_shared<const models::Data>(std::move(loaded));

@@ -25,7 +25,7 @@ std::size_t count_sites(const models::DataOptions& options);
 struct Sites {
   std::string description;                    // of the data of all
   std::vector<std::string> notes;             // surprising decisions about them
-  std::shared_ptr<const models::Data> first;  // of node-0
+  std::shared_ptr<const models::Data> first;  // of node-0; of columns, of one with the target
 };
 
 // Loads the data of each of `nodes` nodes. The error names the invalid file, or the two that do not

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
+#include "base/salted_hash.h"
 #include "base/text.h"
 #include "models/data/cell.h"
 #include "models/data/csv_layout.h"
@@ -18,10 +20,30 @@ using Cells = std::vector<Cell>;
 
 struct Count {
   std::size_t rows = 0;
-  std::size_t dropped = 0;  // for a missing cell, except the target's
+  std::size_t dropped = 0;   // for a missing cell, except the target's and the key's
+  std::size_t nameless = 0;  // without a key
 };
 
-// The places in the file of the layout's columns, then that of the target.
+// Of the rows of one file, none twice.
+class Keys {
+ public:
+  explicit Keys(const DataOptions& options) : salt_(fmt::to_string(options.seed)) {}
+
+  Result<std::uint64_t> take(const std::string& name, const std::string& cell, std::size_t line) {
+    const std::uint64_t key = salted_hash(salt_, cell);
+    const auto [found, is_new] = lines_.emplace(key, line);
+    if (!is_new)
+      return fail("{} holds \"{}\", and so does line {}; data.key names a row, expected it once",
+                  name, cell.substr(0, 40), found->second);
+    return key;
+  }
+
+ private:
+  std::string salt_;
+  std::unordered_map<std::uint64_t, std::size_t> lines_;
+};
+
+// The places in the file of the layout's columns, then that of the target, then that of the key.
 Result<std::vector<std::size_t>> places(const CsvTable& table, const std::string& path,
                                         const TableLayout& layout) {
   std::vector<std::size_t> places;
@@ -33,6 +55,7 @@ Result<std::vector<std::size_t>> places(const CsvTable& table, const std::string
   };
   for (const auto& column : layout.columns) find(column.name);
   if (!layout.target.empty()) find(layout.target);
+  if (!layout.key.empty()) find(layout.key);
   if (!absent.empty())
     return fail("{}: has no column {}; its columns are {}", path, fmt::join(absent, ", "),
                 fmt::join(table.names(), ", "));
@@ -46,8 +69,16 @@ std::string_view missing_column(const TableLayout& layout, const Cells& cells) {
   return {};
 }
 
+const Cell& target_cell(const TableLayout& layout, const Cells& cells) {
+  return cells[layout.columns.size()];
+}
+
 bool has_target(const TableLayout& layout, const Cells& cells) {
-  return layout.target.empty() || !layout.is_target_missing(cells.back());
+  return layout.target.empty() || !layout.is_target_missing(target_cell(layout, cells));
+}
+
+bool has_key(const TableLayout& layout, const Cells& cells) {
+  return layout.key.empty() || !is_missing(cells.back().text, layout.missing_cells);
 }
 
 // Whether a row with these cells is used; an error if options.missing makes a missing cell one.
@@ -61,16 +92,17 @@ Result<bool> is_used(const DataOptions& options, const TableLayout& layout, cons
 }
 
 // Of a target that is scaled by its logarithm.
-Result<void> check_log(const DataOptions& options, const Cells& cells, const Dataset& set) {
+Result<void> check_log(const DataOptions& options, const TableLayout& layout, const Cells& cells,
+                       const Dataset& set) {
   if (options.target_scale == TargetScale::plain || set.targets.empty() || set.targets.back() > 0)
     return {};
   return fail(
       "target {} holds {}, and data.target-scale = log needs amounts above 0; expected such, or "
       "plain",
-      options.target, cells.back().text.substr(0, 40));
+      options.target, target_cell(layout, cells).text.substr(0, 40));
 }
 
-// Gives the cells of every row that is used, in the order of the layout, to `take`.
+// Gives the cells of every row that is used, in the order of the layout, and its line to `take`.
 Result<Count> for_each_row(const DataOptions& options, const std::string& path,
                            std::string_view text, const TableLayout& layout, auto take) {
   TRY(CsvTable table, CsvTable::open(options, path, text));
@@ -85,26 +117,63 @@ Result<Count> for_each_row(const DataOptions& options, const std::string& path,
     for (std::size_t c = 0; c < where.size(); ++c) std::swap(cells[c], fields[where[c]]);
     const Result<bool> used = is_used(options, layout, cells);
     if (!used) return fail("{}: line {}: {}", path, table.line(), used.error().text);
-    if (!*used && has_target(layout, cells)) ++count.dropped;
-    if (*used)
-      if (const Result<void> taken = take(cells); !taken)
+    const bool is_named = has_key(layout, cells);
+    if (!is_named)
+      ++count.nameless;
+    else if (!*used && has_target(layout, cells))
+      ++count.dropped;
+    if (*used && is_named)
+      if (const Result<void> taken = take(cells, table.line()); !taken)
         return fail("{}: line {}: {}", path, table.line(), taken.error().text);
     for (std::size_t c = 0; c < where.size(); ++c) std::swap(cells[c], fields[where[c]]);
   }
 }
 
+Result<void> add_row(const DataOptions& options, TableBuilder& builder, const Cells& cells,
+                     std::size_t line, Keys& keys, Dataset& set) {
+  TRY_DO(builder.add(cells, set));
+  const std::string& key = builder.layout().key;
+  if (!key.empty()) {
+    TRY(const std::uint64_t hash, keys.take(key, cells.back().text, line));
+    set.keys.push_back(hash);
+  }
+  return check_log(options, builder.layout(), cells, set);
+}
+
 std::vector<std::string> notes_of(const Count& count, const std::string& path,
                                   const std::string& prefix) {
-  if (count.dropped == 0) return {};
-  return {fmt::format("{}dropped {} of {} rows with a missing cell (data.missing = drop)",
-                      prefix.empty() ? "" : path + ": ", with_commas(count.dropped),
-                      with_commas(count.rows))};
+  std::vector<std::string> notes;
+  const std::string where = prefix.empty() ? "" : path + ": ";
+  if (count.dropped > 0)
+    notes.push_back(fmt::format("{}dropped {} of {} rows with a missing cell (data.missing = drop)",
+                                where, with_commas(count.dropped), with_commas(count.rows)));
+  if (count.nameless > 0)
+    notes.push_back(fmt::format("{}left out {} of {} rows without a key", where,
+                                with_commas(count.nameless), with_commas(count.rows)));
+  return notes;
+}
+
+// What the rows hold that makes errors look smaller than they are.
+void note_rows(const DataOptions& options, std::vector<std::uint64_t> rows, Data& data) {
+  for (std::optional<std::string> note :
+       {repeated_rows_note(std::move(rows), row_hashes(data.test)), rare_class_note(data),
+        heavy_tail_note(data, options.target, options.target_scale)})
+    if (note) data.notes.push_back(*std::move(note));
+  if (data.test.rows == 0 && options.test_path.empty())
+    data.notes.emplace_back(
+        "no row is held out (data.holdout = 0): loss and accuracy are those of the rows that are "
+        "trained on, and new rows are answered worse");
 }
 
 std::string describe(const Data& data, const DataOptions& options) {
   const Dataset& train = data.train;
   const std::string classes =
       train.classes > 0 ? fmt::format(" ({} classes)", with_commas(train.classes)) : "";
+  if (options.split == Split::columns)
+    return fmt::format(
+        "csv: {} rows of {} columns{}, named by {}", with_commas(train.rows), train.columns,
+        train.has_truth() ? fmt::format(" and of {}", options.target) : ", without the target",
+        options.key);
   return fmt::format("csv: {} rows of {} columns that predict {}{}, {} held out",
                      with_commas(train.rows), train.columns, options.target, classes,
                      with_commas(data.test.rows));
@@ -134,10 +203,10 @@ Result<std::vector<std::string>> read_rows(const DataOptions& options, const std
                                            TableBuilder& builder, Dataset& set) {
   TRY(const std::string text, read_table_text(options, path));
   TRY(const Count count,
-      for_each_row(options, path, text, builder.layout(), [&](const Cells& cells) -> Result<void> {
-        TRY_DO(builder.add(cells, set));
-        return check_log(options, cells, set);
-      }));
+      for_each_row(options, path, text, builder.layout(),
+                   [&, keys = Keys(options)](const Cells& cells, std::size_t line) mutable {
+                     return add_row(options, builder, cells, line, keys, set);
+                   }));
   return notes_of(count, path, path);
 }
 
@@ -153,13 +222,12 @@ Result<Data> read_csv(const DataOptions& options) {
   TableBuilder builder(std::move(decision.layout));
   std::uint64_t row = 0;
   const bool has_test = !options.test_path.empty();
-  TRY(const Count count, for_each_row(options, options.path, text, builder.layout(),
-                                      [&](const Cells& cells) -> Result<void> {
-                                        Dataset& set =
-                                            is_held_out(options, row++) ? data.test : data.train;
-                                        TRY_DO(builder.add(cells, set));
-                                        return check_log(options, cells, set);
-                                      }));
+  TRY(const Count count,
+      for_each_row(options, options.path, text, builder.layout(),
+                   [&, keys = Keys(options)](const Cells& cells, std::size_t line) mutable {
+                     Dataset& set = is_held_out(options, row++) ? data.test : data.train;
+                     return add_row(options, builder, cells, line, keys, set);
+                   }));
   std::ranges::move(notes_of(count, options.path, ""), std::back_inserter(data.notes));
   if (has_test) {
     TRY(auto notes, read_rows(options, options.test_path, builder, data.test));
@@ -173,14 +241,7 @@ Result<Data> read_csv(const DataOptions& options) {
   builder.finish(data.test);
   std::vector<std::uint64_t> rows = row_hashes(data.train);
   data.train_hash = hash_in_order(rows);
-  for (std::optional<std::string> note :
-       {repeated_rows_note(std::move(rows), row_hashes(data.test)), rare_class_note(data),
-        heavy_tail_note(data, options.target, options.target_scale)})
-    if (note) data.notes.push_back(*std::move(note));
-  if (data.test.rows == 0 && !has_test)
-    data.notes.emplace_back(
-        "no row is held out (data.holdout = 0): loss and accuracy are those of the rows that are "
-        "trained on, and new rows are answered worse");
+  if (options.split == Split::rows) note_rows(options, std::move(rows), data);
   data.description = describe(data, options);
   return data;
 }

@@ -31,7 +31,9 @@ class Decider {
       : profile_(profile), options_(options) {}
 
   CsvDecision decide() {
-    decision_.layout.target = options_.target;
+    const bool has_target = options_.split == Split::rows || profile_.find(options_.target);
+    if (has_target) decision_.layout.target = options_.target;
+    if (options_.split == Split::columns) decision_.layout.key = options_.key;
     decision_.layout.decimal_comma = profile_.marks.commas();
     decision_.layout.missing_cells = options_.missing_words;
     decision_.layout.folds_case = options_.words_case == WordsCase::fold;
@@ -79,9 +81,11 @@ class Decider {
   void check_names() {
     if (options_.target.empty())
       refuse("data.target = \"\" names no column, expected one of {}", profile_.names());
-    else if (!profile_.find(options_.target))
+    else if (!profile_.find(options_.target) && options_.split == Split::rows)
       refuse("data.target = \"{}\" is no column, expected one of {}", options_.target,
              profile_.names());
+    if (!options_.key.empty() && !profile_.find(options_.key))
+      refuse("data.key = \"{}\" is no column, expected one of {}", options_.key, profile_.names());
     for (const std::string& name : options_.ignore)
       if (!profile_.find(name))
         refuse("data.ignore = \"{}\" is no column, expected some of {}", name, profile_.names());
@@ -90,7 +94,8 @@ class Decider {
   }
 
   bool is_left_out(const ColumnProfile& column) {
-    if (std::ranges::count(options_.ignore, column.name) > 0) return true;
+    if (std::ranges::count(options_.ignore, column.name) > 0 || column.name == options_.key)
+      return true;
     const bool counts = options_.has_header && column.counts_rows &&
                         column.numbers.count == profile_.rows &&
                         profile_.rows >= (column.is_named ? kRowsCounted : 2);

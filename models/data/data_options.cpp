@@ -17,6 +17,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kSources{"digits", "houses", "reference",
                                                    "idx",    "csv",    "libsvm"};
 constexpr std::array<std::string_view, 4> kPartitions{"iid", "by-label", "dirichlet", "contiguous"};
+constexpr std::array<std::string_view, 2> kSplits{"rows", "columns"};
 constexpr std::array<std::string_view, 3> kTasks{"auto", "regression", "classification"};
 constexpr std::array<std::string_view, 2> kTargetScales{"plain", "log"};
 constexpr std::array<std::string_view, 3> kMissings{"impute", "drop", "error"};
@@ -110,6 +111,32 @@ void load_names(DataOptions& options, Reader& reader) {
     options.task = options.schema->classifies ? Task::classification : Task::regression;
 }
 
+// What tables that are cut by columns cannot have.
+void check_columns(const DataOptions& options, Reader& reader) {
+  if (options.source != Source::csv)
+    reader.mistake("data.split", fmt::format("data.source = {} has no columns to cut; expected csv",
+                                             to_string(options.source)));
+  if (options.key.empty())
+    reader.mistake("data.key", "data.split = columns matches rows by a key; name its column");
+  else if (options.key == options.target)
+    reader.mistake("data.key", "is the target too; expected another column");
+  if (options.target.empty())
+    reader.mistake("data.target", "data.split = columns learns a target; name its column");
+  if (!options.test_path.empty())
+    reader.mistake("data.test-path",
+                   "no row is held out with data.split = columns, for one node alone cannot judge "
+                   "it; expected none");
+  if (options.shard.kind == ShardChoice::Kind::part)
+    reader.mistake("data.shard", "data.split = columns shares no rows out; expected auto");
+  if (options.partition != Partition())
+    reader.mistake("data.partition", "data.split = columns shares no rows out; expected iid");
+  if (options.weight != Weight::nodes)
+    reader.mistake("data.weight",
+                   "with data.split = columns all nodes learn one loss; expected nodes");
+  if (options.refits)
+    reader.mistake("data.refit", "no row is held out with data.split = columns; expected false");
+}
+
 // Checks keys against each other.
 void check_together(const DataOptions& options, Reader& reader) {
   const Source source = options.source;
@@ -122,6 +149,7 @@ void check_together(const DataOptions& options, Reader& reader) {
     reader.mistake("data.path",
                    fmt::format("data.source = {} reads no file; a table needs data.target",
                                to_string(source)));
+  if (options.split == Split::columns) check_columns(options, reader);
   const bool is_part = options.shard.kind == ShardChoice::Kind::part;
   if (source == Source::reference && is_part && options.shard.index >= options.reference.n)
     reader.mistake("data.shard", fmt::format("data.reference.n = {} has problems 0 to {}",
@@ -166,6 +194,15 @@ void bind_table(Bindings<DataOptions>& all) {
   using enum Scope;
   all.bind("data.target", &DataOptions::target, Text{}, agreed,
            "The column a csv predicts; the other columns are features.")
+      .bind("data.split", &DataOptions::split, OneOf{kSplits}, agreed,
+            "What the nodes hold of one table of source csv: rows (each has all columns of other "
+            "rows), or columns (each has other columns of the same rows, which data.key names; the "
+            "target may be at one of them). Columns are learned with a linear model and model.l2 "
+            "above 0; each node ends with the weights of its own columns.")
+      .bind("data.key", &DataOptions::key, Text{}, agreed,
+            "The column of a csv that names a row, which is no feature. With data.split = columns "
+            "rows are matched over the sites by a hash of its cells, salted with data.seed; rows "
+            "that one site lacks are left out.")
       .bind(
           "data.schema", &DataOptions::schema_path, Text{}, agreed,
           "File with names, kinds, words and units of the columns of all sites, as `starling data "
@@ -286,7 +323,10 @@ void bind_dealing(Bindings<DataOptions>& all) {
       .bind("data.seed", &DataOptions::seed, Whole{0, kSeedLimit}, agreed,
             "Seed of drawn data, of the held-out choice and of the partition. All nodes that "
             "share one data set need the same.")
-      .agrees_on(where_dealt(&DataOptions::seed));
+      .agrees_on([](const DataOptions& options) -> std::optional<std::string> {
+        if (options.split == Split::columns) return fmt::to_string(options.seed);
+        return where_dealt(&DataOptions::seed)(options);
+      });
 }
 
 const Bindings<DataOptions>& bindings() {
@@ -312,6 +352,8 @@ DataOptions read_data_options(Reader& reader) {
   load_names(options, reader);
   if (!options.target.empty() && reader.is_default("data.source")) options.source = Source::csv;
   check_together(options, reader);
+  // A file of columns is its node's own.
+  if (options.split == Split::columns) options.shard.kind = ShardChoice::Kind::all;
   return options;
 }
 
@@ -320,7 +362,8 @@ std::vector<Term> agreed(const DataOptions& options) {
 }
 
 bool is_held_out(const DataOptions& options, std::uint64_t row) {
-  return options.test_path.empty() && Prng::derive(options.seed, row).uniform() < options.holdout;
+  return options.split == Split::rows && options.test_path.empty() &&
+         Prng::derive(options.seed, row).uniform() < options.holdout;
 }
 
 std::string_view to_string(Source source) {

@@ -25,6 +25,9 @@ struct Partition {
   bool operator==(const Partition&) const = default;
 };
 
+// What the nodes hold of one table: rows with all columns, or columns of the same rows.
+enum class Split { rows, columns };
+
 // Which piece is this node's.
 struct ShardChoice {
   enum class Kind { automatic, all, part };
@@ -73,6 +76,8 @@ struct DataOptions {
   std::string path = {};
   std::string test_path = {};
   std::string target = {};
+  Split split = Split::rows;
+  std::string key = {};  // the column that names the rows, with Split::columns
   std::string schema_path = {}, dictionary_path = {};
   std::shared_ptr<const TableSchema> schema = {};  // of schema_path; null: none
   std::vector<std::string> ignore = {};            // columns of a table that are left out

@@ -68,6 +68,7 @@ struct ImageShape {
 };
 
 struct Dataset {
+  bool has_truth() const { return classes > 0 || !targets.empty(); }
   bool is_table() const { return std::holds_alternative<TableFeatures>(features); }
 
   std::variant<DenseFeatures, ByteFeatures, SparseFeatures, TableFeatures> features;
@@ -79,6 +80,7 @@ struct Dataset {
   // For a table, ascending, one a class: other nodes may know other classes.
   std::vector<std::string> class_names = {};
   std::optional<ImageShape> image = {};  // empty: columns have no place in an image
+  std::vector<std::uint64_t> keys = {};  // with data.split = columns, of each row; else empty
 };
 
 class RowReader;

@@ -27,6 +27,7 @@ std::uint64_t hash_of(double number) {
 }
 
 std::uint64_t hash_of_target(const Dataset& set, std::size_t row) {
+  if (!set.has_truth()) return 0;
   if (set.classes == 0) return hash_of(set.targets[row]);
   return stable_hash(set.class_names[static_cast<std::size_t>(set.labels[row])]);
 }

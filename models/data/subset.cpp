@@ -98,7 +98,8 @@ Dataset subset(const Dataset& set, RowSpan rows) {
                 .targets = rows_of(set.targets, rows),
                 .classes = set.classes,
                 .class_names = set.class_names,
-                .image = set.image};
+                .image = set.image,
+                .keys = rows_of(set.keys, rows)};
   std::visit([&](const auto& features) { taken.features = take_rows(features, rows, set.columns); },
              set.features);
   return taken;
@@ -109,6 +110,7 @@ Dataset joined(Dataset one, const Dataset& other) {
   one.rows += other.rows;
   append(one.labels, other.labels);
   append(one.targets, other.targets);
+  append(one.keys, other.keys);
   std::visit([&]<class Features>(
                  Features& features) { append(features, std::get<Features>(other.features)); },
              one.features);

@@ -276,6 +276,7 @@ Moments told(const Moments& moments, std::size_t least) {
 // The classes or the amounts of the target.
 void survey_target(const Dataset& set, std::span<const std::uint32_t> rows, std::size_t least,
                    Survey& survey) {
+  if (!set.has_truth()) return;
   std::vector<std::size_t> classes(set.classes);
   for (const std::uint32_t row : rows)
     if (survey.classifies)

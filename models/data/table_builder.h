@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "models/data/cell.h"
 #include "models/data/dataset.h"
 
 namespace starling::models {
@@ -30,6 +31,7 @@ struct TableLayout {
   std::vector<std::string> missing = {};  // words that stand for a missing number; ascending
   std::vector<std::string> missing_cells = default_missing_words();  // what is missing anywhere
   bool folds_case = false;  // words that differ in case and blanks alone are one
+  std::string key = {};     // the column that names a row; empty: none
 
   // Whether a cell of a feature, or of the target, is missing.
   bool is_missing(const Column& column, const Cell& cell) const;
@@ -42,7 +44,8 @@ class TableBuilder {
 
   const TableLayout& layout() const { return layout_; }
   // Adds a row to `set`: the cells of the layout's columns, in their order, then that of the target
-  // if there is one. A missing number becomes NaN, a missing word an empty one. After an error,
+  // if there is one. What lies after it is the caller's. A missing number becomes NaN, a missing
+  // word an empty one. After an error,
   // which names the column and the cell, `set` must not be used. REQUIRES a target that is not
   // missing.
   Result<void> add(std::span<const Cell> cells, Dataset& set);

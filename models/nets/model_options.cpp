@@ -113,7 +113,7 @@ const Bindings<ModelOptions>& model_bindings() {
               "and makes the problem better conditioned; too large underfits. auto: for a table "
               "the best of 1, 3, 10, 30 and 100 over the number of all rows (for amounts 0.001, "
               "0.1, 1, 10 and 100), by the loss on rows that founders leave out of short fits of "
-              "their own; else 0.")
+              "their own; with data.split = columns 1 over the number of rows; else 0.")
         .initially("auto")
         .add({"model.class-weight", "",
               "How much a row counts in training, by its class: balanced (each class as much as "
@@ -124,7 +124,8 @@ const Bindings<ModelOptions>& model_bindings() {
              read_class_weights, [](const ModelOptions& o) { return to_string(o.class_weights); })
         .bind("model.precision", &ModelOptions::precision, OneOf{kPrecisions}, agreed,
               "f32 or f64: of parameters, gradients and what is sent. f64 doubles the traffic and "
-              "is for problems solved to more than six digits.")
+              "is for problems solved to more than six digits; with data.split = columns it is the "
+              "default.")
         .bind("model.from", &ModelOptions::from, Text{}, agreed,
               "The file of a model to start from, the same on every node: what features mean is "
               "taken from it, and so is model.kind = auto. Empty: from nothing.")

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,8 @@ struct DataSummary {
   // The known minimiser of the mean of all F_i, for the present shards; empty when unknown. Valid
   // until the next assign() or refresh().
   std::span<const double> optimum = {};
+  // Of x, the parameters of the model to predict with; null: they are x. Valid as long as the data.
+  std::function<std::vector<double>(std::span<const double> x)> model_of = nullptr;
 };
 
 class LocalData {

@@ -78,6 +78,7 @@ LocalOptimizer<S>& LocalLearner<S>::optimizer() {
 template <class S>
 State<S> LocalLearner<S>::state(Heir heir) {
   State<S> state;
+  state.add("objective", objective_->state());
   state.add("optimizer", optimizer().state());
   state.add("guard", guard_.state());
   state.add("batches", batches_.state<S>());

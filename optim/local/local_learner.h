@@ -37,7 +37,8 @@ class LocalLearner final : public Learner<S>, public LocalData {
   Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     return objective_->evaluate(x, limit);
   }
-  // Of the local optimizer, and for the node itself also of the guard, the batches and the ledger.
+  // Of the objective and the local optimizer, and for the node itself also of the guard, the
+  // batches and the ledger.
   State<S> state(Heir heir) override;
   void restart(const Payload& opaque, Heir heir) override;
 

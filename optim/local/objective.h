@@ -9,6 +9,7 @@
 #include "optim/evaluation.h"
 #include "optim/local/blocks.h"
 #include "optim/local/local_data.h"
+#include "optim/state.h"
 
 namespace starling::optim {
 
@@ -58,6 +59,8 @@ class Objective : public LocalFunction<S>, public LocalData {
     static_cast<void>(gradient);
     return 0;
   }
+  // What its next step or its model depends on beside x; see Learner::state().
+  virtual State<S> state() { return {}; }
 };
 
 }  // namespace starling::optim

@@ -53,6 +53,15 @@ std::string schema_file(const std::string& name, const std::string& kind) {
 // A key that becomes agreed belongs here: the test of the table says so.
 std::map<std::string, Other> others() {
   const Keys csv = {{"data.source", "csv"}, {"data.path", "x.csv"}, {"data.target", "y"}};
+  // What follows from a cut by columns, set by hand.
+  const Keys columns = {csv[0],
+                        csv[1],
+                        csv[2],
+                        {"data.key", "id"},
+                        {"data.shard", "all"},
+                        {"model.precision", "f64"},
+                        {"optim.algorithm", "admm"},
+                        {"optim.admm-relaxation", "0.8"}};
   const std::string star = file("star", "node-1 node-2\nnode-1 node-3\n");
   const std::string path = file("path", "node-1 node-2\nnode-2 node-3\n");
   return {
@@ -90,6 +99,8 @@ std::map<std::string, Other> others() {
       {"model.from", {model_file("b", 2), {{"model.from", model_file("a", 1)}}}},
       {"data.source", {"houses", {{"model.kind", "linear"}}}},
       {"data.target", {"z", csv}},
+      {"data.split", {"columns", columns}},
+      {"data.key", {"name", columns}},
       {"data.task", {"regression", {{"model.kind", "linear"}}}},
       {"data.target-scale", {"log", csv}},
       {"data.missing", {"drop"}},

@@ -265,6 +265,36 @@ TEST_CASE("More nodes than reference problems are refused with the key that make
         "or data.reference.n = 17");
 }
 
+// Tables that are cut by columns are learned by the dual of linear models.
+TEST_CASE("What columns apart cannot have is refused with its reason") {
+  using Keys = std::vector<std::pair<std::string, std::string>>;
+  const Keys columns{{"data.path", "x.csv"},
+                     {"data.target", "y"},
+                     {"data.split", "columns"},
+                     {"data.key", "id"}};
+  CHECK(verdict(columns).empty());
+  const auto with = [&](const std::string& key, const std::string& value) {
+    Keys keys = columns;
+    std::erase_if(keys, [&](const auto& pair) { return pair.first == key; });
+    keys.emplace_back(key, value);
+    return keys;
+  };
+  refuses(with("data.key", ""), "matches rows by a key", "name its column");
+  refuses(with("data.key", "y"), "is the target too", "another column");
+  refuses(with("data.source", "digits"), "no columns to cut", "csv");
+  refuses(with("data.test-path", "t.csv"), "no row is held out", "expected none");
+  refuses(with("data.shard", "0/2"), "shares no rows out", "expected auto");
+  refuses(with("data.partition", "by-label"), "shares no rows out", "expected iid");
+  refuses(with("data.weight", "samples"), "one loss", "expected nodes");
+  refuses(with("data.refit", "true"), "no row is held out", "expected false");
+  refuses(with("data.suppress-below", "5"), "tells no words", "use 0");
+  refuses(with("model.kind", "mlp"), "dual of linear models alone", "auto");
+  refuses(with("model.l2", "0"), "l2 above 0", "auto or a number");
+  refuses(with("model.class-weight", "balanced"), "every row as much", "an empty one");
+  refuses(with("optim.weight-decay", "0.1"), "in place of weights", "model.l2");
+  refuses(with("optim.algorithm", "gt"), "steps by gradients", "auto or admm");
+}
+
 TEST_CASE("An accuracy is no goal where the targets are numbers") {
   const auto settings = daemon::load_settings(
       daemon::schema(), {},

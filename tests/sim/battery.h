@@ -118,7 +118,7 @@ void scatter(Lockstep& lockstep, std::uint64_t seed) {
 
 using Vector = std::vector<double>;
 
-inline std::vector<Vector> models(const Lockstep& lockstep) {
+inline std::vector<Vector> models_of(const Lockstep& lockstep) {
   std::vector<Vector> models;
   for (const std::size_t node : lockstep.present())
     models.push_back(lockstep.trainer(node).parameters());

@@ -103,7 +103,7 @@ int rounds_alike(Lockstep& one, Lockstep& other) {
   for (int round = 0; round < 30; ++round) {
     one.run(1);
     other.run(1);
-    if (models(one) != models(other)) return round;
+    if (models_of(one) != models_of(other)) return round;
   }
   return 30;
 }
@@ -112,7 +112,7 @@ int rounds_alike(Lockstep& one, Lockstep& other) {
 template <class S>
 Vector mean_of_flows(Lockstep& lockstep, const Row& row) {
   const bool is_tracked = row.algorithm == optim::algorithm_named("gt");
-  const std::vector<Vector> x = models(lockstep), g = gradients(x);
+  const std::vector<Vector> x = models_of(lockstep), g = gradients(x);
   lockstep.run(1);
   std::vector<Vector> flows;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -211,11 +211,11 @@ TEST_CASE_TEMPLATE("The mean of the models moves by the mean of the gradients", 
       Lockstep lockstep = lockstep_of<S>(row, kind);
       double most = 0;
       for (int round = 0; round < full_or(100, 30); ++round) {
-        Vector expected = mean(models(lockstep));
-        const Vector g = mean(gradients(models(lockstep)));
+        Vector expected = mean(models_of(lockstep));
+        const Vector g = mean(gradients(models_of(lockstep)));
         for (std::size_t k = 0; k < g.size(); ++k) expected[k] -= row.rate * g[k];
         lockstep.run(1);
-        most = std::max(most, distance(mean(models(lockstep)), expected));
+        most = std::max(most, distance(mean(models_of(lockstep)), expected));
       }
       CHECK(most < kRounding<S>);
     }
@@ -232,11 +232,11 @@ TEST_CASE_TEMPLATE("Without steps the mean of the models stays", S, float, doubl
     idle.rate = 0;
     Lockstep lockstep = lockstep_of<S>(idle);
     scatter<S>(lockstep, 11);
-    const Vector before = mean(models(lockstep));
+    const Vector before = mean(models_of(lockstep));
     CHECK(lockstep.error(before) > 1);
     lockstep.run(full_or(200U, 40U));
     if (tries_full()) CHECK(lockstep.error(before) < kAccuracy<S>);
-    CHECK(distance(mean(models(lockstep)), before) < kRounding<S>);
+    CHECK(distance(mean(models_of(lockstep)), before) < kRounding<S>);
   });
 }
 
@@ -258,7 +258,7 @@ TEST_CASE_TEMPLATE("Where an exact algorithm ends does not depend on where it be
     scatter<S>(lockstep, 13);
     lockstep.run(full_or(row.rounds, kBriefRounds));
     if (!tries_full()) return;
-    CHECK(lockstep.error(mean(models(lockstep))) < kAccuracy<S>);
+    CHECK(lockstep.error(mean(models_of(lockstep))) < kAccuracy<S>);
     CHECK(lockstep.error() < kAccuracy<S>);
   });
 }

@@ -104,7 +104,7 @@ void watch_last(Cluster& cluster, std::vector<std::vector<double>>& models) {
   });
 }
 
-std::vector<std::vector<double>> models(const Cluster& cluster) {
+std::vector<std::vector<double>> models_of(const Cluster& cluster) {
   std::vector<std::vector<double>> all;
   for (const std::size_t node : cluster.world.running())
     all.push_back(cluster.world.trainer(node).parameters());
@@ -304,7 +304,7 @@ TEST_CASE("A node alone goes on bit for bit") {
     }
     start_again(cut, kEnd);
     REQUIRE(all_finished(cut));
-    CHECK(models(cut) == models(whole));
+    CHECK(models_of(cut) == models_of(whole));
   }
 }
 

@@ -23,6 +23,7 @@ optim/trainer: base optim/*
 models/data: base optim/job
 models/linear: base optim/local models/data
 models/nets: base optim/local models/data models/linear
+models/dual: base optim/local optim/job models/data models/linear models/nets
 models: base optim/local optim/trainer models/*
 gossip/wire: base
 gossip/trust: base gossip/wire
@@ -70,7 +71,7 @@ declare -A files=(
 # Header pattern, then the files that may include it.
 heavy=(
   'msgpack'               '^gossip/wire/(archives\.h|wire\.cpp)$'
-  'sodium'                '^base/(secret|keys|key_stream|masks|base64url)\.cpp$'
+  'sodium'                '^base/(secret|keys|key_stream|masks|base64url|salted_hash)\.cpp$'
   'boost/program_options' '^base/(ini|command_line)\.cpp$'
   'spdlog'                '^daemon/process/log\.cpp$'
   'zmq'                   '^daemon/process/(zmq_transport|zmq_wire|zap_handler|lock_test)\.(cpp|h)$'

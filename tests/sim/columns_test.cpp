@@ -1,0 +1,163 @@
+// Columns apart: sites with other columns of the same rows come to the optimum of the joined table,
+// whatever the network does, and to that of the columns that are left where a site is lost.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "sim/simulation.h"
+#include "tests/lengths.h"
+#include "tests/sim/cluster.h"
+#include "tests/sim/columns_world.h"
+#include "tests/sim/legal_ways.h"
+
+using namespace starling;
+using namespace starling::test;
+using models::Loss, topology::Kind;
+
+namespace {
+
+constexpr double kExact = 1e-6;  // of all weights, relative
+
+class Apart : public Cluster {
+ public:
+  Apart(const ColumnsTable& table, const sim::Options& options)
+      : Cluster(options, columns_trainers(table)), table_(table), judge_(table) {
+    start_all();
+  }
+  Apart(const ColumnsTable& table, Kind kind, double loss = 0, double straggler = 1)
+      : Apart(table, options_of(table.sites, kind, loss, straggler)) {}
+
+  double error() { return judge_.error(world); }
+  bool becomes_exact(Duration limit) {
+    for (const Time end = world.now() + limit; world.now() < end;) {
+      if (error() <= kExact) return true;
+      world.run_until(world.now() + 10ms);
+    }
+    MESSAGE("error ", error(), " in round ", round(0));
+    return false;
+  }
+  std::uint64_t rounds_to_exact() {
+    CHECK(becomes_exact(60s));
+    return round(holder_of(table_));
+  }
+  void expect_sound() const {
+    for (const sim::Violation& violation : checker.violations())
+      FAIL_CHECK(sim::to_text(violation, world.options().seed));
+  }
+
+ private:
+  static sim::Options options_of(std::size_t sites, Kind kind, double loss, double straggler) {
+    sim::Options options = reference_world(sites, kind, columns_training());
+    options.base.expect = sites;
+    options.network.loss = loss;
+    options.straggler = straggler;
+    return options;
+  }
+
+  ColumnsTable table_;
+  ColumnsJudge judge_;
+};
+
+ColumnsTable table_of(Loss loss, std::size_t sites = 3, double l2 = 1e-2) {
+  return {.loss = loss, .sites = sites, .rows = full_or<std::size_t>(400, 120), .l2 = l2};
+}
+
+const std::vector<Loss> kLosses{Loss::squared, Loss::logistic, Loss::cross_entropy};
+
+struct Rounds {
+  Loss loss;
+  double l2;
+  std::size_t sites;
+  Kind kind;
+  std::uint64_t known;  // of consensus ADMM with the best penalty of a few, in one place
+};
+
+}  // namespace
+
+// The rounds of an oracle of three sites, of two with ridge and of five with logistic loss.
+TEST_CASE("Columns of two three and five sites come to the joined optimum in as many rounds") {
+  const std::vector<Rounds> known{{Loss::squared, 1e-2, 3, Kind::complete, 63},
+                                  {Loss::squared, 1e-2, 3, Kind::path, 123},
+                                  {Loss::squared, 1e-1, 2, Kind::path, 37},
+                                  {Loss::logistic, 1e-2, 3, Kind::complete, 165},
+                                  {Loss::logistic, 1e-2, 3, Kind::path, 237},
+                                  {Loss::logistic, 1e-2, 5, Kind::path, 459},
+                                  {Loss::squared, 1e-3, 3, Kind::complete, 63},
+                                  {Loss::squared, 1e-3, 3, Kind::path, 123},
+                                  {Loss::squared, 1e-4, 3, Kind::complete, 63},
+                                  {Loss::squared, 1e-4, 3, Kind::path, 123},
+                                  {Loss::logistic, 1e-3, 3, Kind::complete, 171},
+                                  {Loss::logistic, 1e-3, 3, Kind::path, 275},
+                                  {Loss::logistic, 1e-4, 3, Kind::complete, 214},
+                                  {Loss::logistic, 1e-4, 3, Kind::path, 293}};
+  for (const Rounds& one : all_or_first(6, known)) {
+    Apart apart(table_of(one.loss, one.sites, one.l2), one.kind);
+    const std::uint64_t rounds = apart.rounds_to_exact();
+    CAPTURE(one.sites);
+    CAPTURE(one.l2);
+    MESSAGE("rounds ", rounds, " of ", one.known);
+    CHECK(static_cast<double>(rounds) <= 1.5 * static_cast<double>(one.known));
+    apart.expect_sound();
+  }
+}
+
+TEST_CASE("Columns come to the joined optimum over a network that loses messages") {
+  for (const Loss loss : kLosses)
+    for (const double lost : all_or_first(1, {.3, .5})) {
+      Apart apart(table_of(loss), Kind::complete, lost);
+      CHECK(apart.becomes_exact(120s));
+      apart.expect_sound();
+    }
+}
+
+TEST_CASE("Columns come to the joined optimum where one site takes ten times as long") {
+  for (const Loss loss : kLosses) {
+    Apart apart(table_of(loss), Kind::complete, 0, 10);
+    CHECK(apart.becomes_exact(240s));
+    apart.expect_sound();
+  }
+}
+
+// The sites that are left come to the optimum of their columns, and back to that of all.
+TEST_CASE("Columns are learned on without a site that is lost and with it once it is back") {
+  for (const Loss loss : kLosses) {
+    Apart apart(table_of(loss), Kind::complete);
+    CHECK(apart.becomes_exact(60s));
+    apart.world.crash(2);
+    CHECK(apart.becomes_exact(60s));
+    apart.world.start(2);
+    CHECK(apart.becomes_exact(60s));
+    apart.expect_sound();
+  }
+}
+
+// Without the target the other sites stay where they are.
+TEST_CASE("Columns wait for the site with the target") {
+  for (const Loss loss : kLosses) {
+    Apart apart(table_of(loss), Kind::complete);
+    CHECK(apart.becomes_exact(60s));
+    const std::vector<double> before = apart.world.trainer(0).parameters();
+    apart.world.crash(holder_of(table_of(loss)));
+    apart.world.run_until(apart.world.now() + 20s);
+    const std::vector<double> after = apart.world.trainer(0).parameters();
+    CHECK(sim::distance(before, after) <
+          0.1 * sim::distance(before, std::vector<double>(before.size())));
+    apart.world.start(holder_of(table_of(loss)));
+    CHECK(apart.becomes_exact(60s));
+    apart.expect_sound();
+  }
+}
+
+// By every schedule and sequence of graphs that admm allows.
+TEST_CASE("Columns come to the joined optimum by every legal way") {
+  for (const LegalWay& way : legal_ways()) {
+    if (way.algorithm != columns_training().algorithm) continue;
+    for (const Loss loss : kLosses) {
+      CAPTURE(way.name);
+      const optim::Options training = training_by(way, columns_training());
+      Apart apart(table_of(loss), world_by(way, training, 3, 0.1));
+      CHECK(apart.becomes_exact(240s));
+      apart.expect_sound();
+    }
+  }
+}
