@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "base/text.h"
@@ -89,13 +90,22 @@ Result<FeatureMap> Predictor::map_of(const Dataset& set) const {
   return FeatureMap(set);
 }
 
-Result<Predictions> Predictor::predict(const Dataset& set) const {
+OutputForm Predictor::form() const {
+  OutputForm form{.outputs = card().shape.outputs(), .classes = classes_};
+  if (!classes_.empty() || !card().table) return form;
+  const double deviation = card().table->amounts.deviation();
+  form.mean = card().table->amounts.mean;
+  form.unit = deviation > 0 ? deviation : 1;
+  form.is_log = card().table->is_log;
+  return form;
+}
+
+Result<Predictor::Outputs> Predictor::outputs(const Dataset& set) const {
   TRY(const FeatureMap map, map_of(set));
   if (map.width() != card().shape.input.size)
     return fail("the model takes {} features, and its columns make {}", card().shape.input.size,
                 map.width());
-  Predictions predictions;
-  predictions.notes = unknown_words(set, map);
+  Outputs outputs{.notes = unknown_words(set, map)};
   Network<double> network(model_.card.shape);
   std::vector<std::uint32_t> rows;
   std::vector<double> inputs(kPredictedRows * map.width());
@@ -104,25 +114,37 @@ Result<Predictions> Predictor::predict(const Dataset& set) const {
     std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(start));
     map.gather(set, rows, inputs.data());
     const Block<double> block{.rows = rows.size(), .inputs = inputs.data(), .truth = {}};
-    decide(network.outputs(model_.parameters, block).data(), rows.size(), predictions);
+    std::ranges::copy(network.outputs(model_.parameters, block),
+                      std::back_inserter(outputs.numbers));
   }
-  predictions.rows = set.rows;
-  if (classes().empty())
-    for (double& amount : predictions.amounts) amount = map.amount(amount);
+  return outputs;
+}
+
+Result<Predictions> Predictor::predict(const Dataset& set) const {
+  if (const auto& part = card().part)
+    return fail(
+        "the model is of the columns of {} alone, of {}; starling predict --fleet asks all sites, "
+        "or --partial writes its scores, which --add adds up",
+        part->site, fmt::join(part->sites, ", "));
+  TRY(Outputs outputs, this->outputs(set));
+  Predictions predictions = form().read(outputs.numbers);
+  predictions.notes = std::move(outputs.notes);
   return predictions;
 }
 
-// The predictions of one block; amounts in the model's scale.
-void Predictor::decide(const double* outputs, std::size_t rows, Predictions& predictions) const {
-  const std::size_t count = model_.card.shape.outputs();
-  if (classes().empty()) {
-    predictions.amounts.insert(predictions.amounts.end(), outputs, outputs + rows);
-    return;
-  }
-  for (std::size_t r = 0; r < rows; ++r, outputs += count) {
-    std::vector<double> z(outputs, outputs + count);
+Predictions OutputForm::read(std::span<const double> numbers) const {
+  Predictions predictions;
+  predictions.rows = numbers.size() / outputs;
+  for (std::size_t first = 0; first < numbers.size(); first += outputs) {
+    if (classes.empty()) {
+      const double scaled = mean + unit * numbers[first];
+      predictions.amounts.push_back(is_log ? std::exp(scaled) : scaled);
+      continue;
+    }
+    const auto row = numbers.subspan(first, outputs);
+    std::vector<double> z(row.begin(), row.end());
     // A single output is that of class 1; that of class 0 is 0.
-    if (count == 1) z.insert(z.begin(), 0.0);
+    if (outputs == 1) z.insert(z.begin(), 0.0);
     const auto likeliest = std::ranges::max_element(z);
     const double largest = *likeliest;
     predictions.likeliest.push_back(static_cast<std::uint32_t>(likeliest - z.begin()));
@@ -130,6 +152,7 @@ void Predictor::decide(const double* outputs, std::size_t rows, Predictions& pre
     for (double& value : z) sum += value = std::exp(value - largest);
     for (const double value : z) predictions.probabilities.push_back(value / sum);
   }
+  return predictions;
 }
 
 }  // namespace starling::models

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,17 @@ struct Predictions {
   std::vector<std::string> notes;        // values in the rows that the model does not know
 };
 
+// How the outputs of a model for a row read as a prediction.
+struct OutputForm {
+  std::size_t outputs = 1;
+  std::vector<std::string> classes = {};  // in their order; empty: amounts
+  double mean = 0, unit = 1;              // of amounts, which are mean + unit output
+  bool is_log = false;                    // of that the exponential
+
+  // Of outputs row by row.
+  Predictions read(std::span<const double> outputs) const;
+};
+
 class Predictor {
  public:
   // Refuses a wrong number of parameters.
@@ -32,13 +44,20 @@ class Predictor {
   const std::vector<std::string>& classes() const { return classes_; }
   // The columns that a table must have; with the target, for scores. REQUIRES a model of a table.
   TableLayout layout(bool with_target) const;
-  // For all rows of a table that was read by that layout, or of other data with the model's inputs.
+  OutputForm form() const;
+  // The outputs for all rows of a table that was read by that layout, or of other data with the
+  // model's inputs, row by row, and notes on the rows.
+  struct Outputs {
+    std::vector<double> numbers = {};
+    std::vector<std::string> notes = {};
+  };
+  Result<Outputs> outputs(const Dataset& set) const;
+  // What these say. REQUIRES a model that predicts by itself.
   Result<Predictions> predict(const Dataset& set) const;
 
  private:
   explicit Predictor(TrainedModel model);
   Result<FeatureMap> map_of(const Dataset& set) const;
-  void decide(const double* outputs, std::size_t rows, Predictions& predictions) const;
 
   TrainedModel model_;
   std::vector<std::string> classes_;

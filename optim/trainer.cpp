@@ -90,9 +90,10 @@ std::string_view unfit_part(const Fit& fit) {
   return fit.optimizer ? "the algorithm" : fit.algorithm ? "the optimizer" : "the node";
 }
 
-// To predict with.
-std::vector<double> model_of(const DataSummary& data, std::vector<double> x) {
-  return data.model_of ? data.model_of(x) : x;
+template <class S>
+std::uint64_t hash_of(const std::string& schema, const WireForm& codec) {
+  return stable_hash(
+      fmt::format("{} {} {} {}", schema, to_string(codec), codec.coding.parts, sizeof(S)));
 }
 
 bool uses_model(const Job& job) {
@@ -140,7 +141,7 @@ class TypedTrainer final : public Trainer {
     const State<S> kept = state(Heir::newcomer, kind());
     workload.snapshot_bytes = encoded_limit(data.schema, learner_->blocks(), kept);
     workload.saved_bytes = (1 + kept.vectors.size()) * learner_->dimension() * sizeof(S);
-    workload.schema_hash = hash_of(data.schema);
+    workload.schema_hash = hash_of<S>(data.schema, options_.codec);
     workload.schema = std::move(data.schema);
     workload.late_survey = std::move(data.late_survey);
     workload.needs_model = data.needs_model;
@@ -173,6 +174,12 @@ class TypedTrainer final : public Trainer {
     const std::vector<S> initial = is_initialized_ ? std::vector<S>() : initial_model();
     const auto x = is_initialized_ ? algorithm_->model() : std::span(initial);
     return {x.begin(), x.end()};
+  }
+
+  std::vector<double> model() const override {
+    std::vector<double> x = parameters();
+    const auto model_of = data_->describe().model_of;
+    return x.empty() || !model_of ? x : model_of(x);
   }
 
   std::vector<double> optimum() const override {
@@ -223,7 +230,7 @@ class TypedTrainer final : public Trainer {
     if (job.back_to > 0 && kept != kept_.models().end()) begin_at(kept->second);
     if (job.tally) done.tally = mean_of<S>(algorithm_->model(), *job.tally, *learner_->pool());
     if (job.seal) seal(*job.seal, done);
-    if (job.copy) done.copy = model_of(data_->describe(), parameters());
+    if (job.copy) done.copy = model();
     if (BufferPool once; job.snapshot) done.snapshot = encode(save(Heir::newcomer, once));
     if (job.save)
       done.saved =
@@ -336,11 +343,6 @@ class TypedTrainer final : public Trainer {
     if (fit.optimizer) state.add("learner", learner_->state(heir));
     if (heir == Heir::newcomer) state.own = {}, state.orders = {}, state.edges = {};
     return state;
-  }
-
-  std::uint64_t hash_of(const std::string& schema) const {
-    return stable_hash(fmt::format("{} {} {} {}", schema, to_string(options_.codec),
-                                   options_.codec.coding.parts, sizeof(S)));
   }
 
   void offer(const Job& job, Done& done) {

@@ -26,6 +26,8 @@ class Trainer {
   virtual Done run(const Job& job) = 0;
   // The current parameters as doubles, for the simulator's checkers and for tests.
   virtual std::vector<double> parameters() const = 0;
+  // The parameters of the model to predict with, which may follow from these (LocalData).
+  virtual std::vector<double> model() const { return parameters(); }
   // The known optimum of the run, empty when there is none.
   virtual std::vector<double> optimum() const = 0;
 };

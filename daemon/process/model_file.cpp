@@ -83,6 +83,11 @@ ordered card_json(const models::ModelCard& card) {
                         {"bias", card.shape.bias},
                         {"l2", card.l2}}},
                       {"classes", card.classes}};
+  if (const auto& part = card.part)
+    document["columns_of"] = {{"site", part->site},
+                              {"key", part->key},
+                              {"target_at", part->holder},
+                              {"sites", part->sites}};
   if (const auto& image = card.shape.input.image)
     document["model"]["image"] = {image->height, image->width, image->channels};
   if (!card.table) return document;
@@ -248,6 +253,19 @@ models::Survey take_table(Taker& taker, const json& document) {
   return table;
 }
 
+// Only models of columns apart have it.
+std::optional<models::ColumnPart> take_part(Taker& taker, const json& document) {
+  if (!document.is_object() || !document.contains("columns_of")) return std::nullopt;
+  const json& entry = document["columns_of"];
+  models::ColumnPart part{.key = taker.text(taker.at(entry, "key")),
+                          .site = taker.text(taker.at(entry, "site")),
+                          .holder = taker.text(taker.at(entry, "target_at")),
+                          .sites = {}};
+  for (const json& site : taker.list(taker.at(entry, "sites")))
+    part.sites.push_back(taker.text(site));
+  return part;
+}
+
 models::NetworkShape take_shape(Taker& taker, const json& model) {
   models::NetworkShape shape;
   const json& layers = taker.list(taker.at(model, "layers"));
@@ -288,6 +306,8 @@ Result<models::ModelCard> read_card(const json& document) {
   card.classes = taker.whole(taker.at("classes"), models::kColumnsLimit);
   if (model.contains("l2")) card.l2 = taker.number(model["l2"], 0, kSquaresLimit);
   if (card.source == models::Source::csv) card.table = take_table(taker, document);
+  card.part = take_part(taker, document);
+  if (card.part && !card.table) taker.refuse();
   if (!taker.is_sound() || !models::check_shape(card.kind, card.shape))
     return fail("its metadata \"{}\" is damaged", kKey);
   return card;

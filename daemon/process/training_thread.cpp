@@ -29,7 +29,7 @@ TrainingThread::TrainingThread(std::unique_ptr<optim::Trainer> trainer, Options 
 std::vector<double> TrainingThread::finish() {
   thread_.request_stop();
   thread_.join();
-  return trainer_->parameters();
+  return trainer_->model();
 }
 
 void TrainingThread::submit(optim::Job job) {
@@ -94,7 +94,7 @@ void TrainingThread::copy_model(std::unique_lock<std::mutex>& lock) {
   model_wanted_.reset();
   is_busy_ = true;
   lock.unlock();
-  std::vector<double> model = trainer_->parameters();
+  std::vector<double> model = trainer_->model();
   lock.lock();
   is_busy_ = false;
   model_ = std::move(model);

@@ -22,6 +22,7 @@
 #include "daemon/rest/metrics_text.h"
 #include "daemon/rest/page.h"
 #include "daemon/rest/predict_json.h"
+#include "daemon/rest/scores_json.h"
 #include "daemon/rest/status_json.h"
 #include "daemon/rest/trace_json.h"
 #include "daemon/setup/trust_files.h"
@@ -68,14 +69,6 @@ HttpResponse not_json(const HttpRequest& request) {
       fmt::format("Content-Type \"{}\": expected application/json", request.content_type));
 }
 
-// Whether a browser asks on behalf of a foreign page. Other clients send neither field; for a page
-// that hides its origin a browser sends only the second.
-bool is_foreign(const HttpRequest& request) {
-  const std::string& site = request.sec_fetch_site;
-  if (!site.empty() && site != "same-origin" && site != "none") return true;
-  return !request.origin.empty() && !request.origin.ends_with("://" + request.host);
-}
-
 bool is_ready(gossip::State state) {
   using enum gossip::State;
   return state == training || state == paused || state == degraded || state == finished;
@@ -111,6 +104,11 @@ Result<std::vector<Term>> changes_of(const json& body) {
   return changes;
 }
 
+// Of a model, for people.
+std::map<std::string, std::string> origin_of(const Snapshot& last) {
+  return {{"node", last.identity.name}, {"round", fmt::to_string(last.status.run.round)}};
+}
+
 class Api {
  public:
   Api(Board& board, std::shared_ptr<const LiveSettings> settings, ApiOptions options)
@@ -142,7 +140,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 23> kRoutes;
+  static const std::array<Route, 24> kRoutes;
   // The graph of these sites, and its sequence; null: still.
   struct Drawn {
     std::shared_ptr<const std::vector<topology::Site>> sites;
@@ -285,8 +283,7 @@ class Api {
 
   // Its tensors under the trainer's names and of its types.
   HttpResponse trainer_model() {
-    const std::map<std::string, std::string> origin = {
-        {"node", snapshot_->identity.name}, {"round", fmt::to_string(snapshot_->status.run.round)}};
+    const auto origin = origin_of(*snapshot_);
     const TrainerStatus trainer = *snapshot_->trainer;
     const auto answer = [this, origin, trainer](const std::shared_ptr<const Model>& model) {
       if (!model || !trainer.write_model || trainer.dimension != model->parameters.size())
@@ -301,22 +298,22 @@ class Api {
 
   HttpResponse model(const HttpRequest&) {
     if (snapshot_->trainer) return trainer_model();
-    return of_model([name = snapshot_->identity.name, round = snapshot_->status.run.round,
-                     precision = options_.precision](const models::ModelCard& card,
-                                                     const Model& model) {
-      return HttpResponse{.content_type = "application/vnd.safetensors",
-                          .body = write_model(card, model.parameters, precision,
-                                              {{"node", name}, {"round", fmt::to_string(round)}})};
+    return of_model([last = snapshot_, precision = options_.precision](
+                        const models::ModelCard& card, const Model& model) {
+      std::string body = write_model(card, model.parameters, precision, origin_of(*last));
+      return HttpResponse{.content_type = "application/vnd.safetensors", .body = std::move(body)};
     });
   }
 
   HttpResponse predict(const HttpRequest& request) {
     if (!is_json(request.content_type)) return not_json(request);
-    return of_model(
-        [body = parse_json(request.body)](const models::ModelCard& card, const Model& model) {
-          const auto answer = predict_json({card, model.parameters}, body);
-          return answer ? document(*answer) : bad_request(answer.error().text);
-        });
+    const bool is_of_own = request.target == "/v1/scores";
+    return of_model([=, body = parse_json(request.body), data = settings_->config().learner.data](
+                        const models::ModelCard& card, const Model& model) {
+      const auto answer = is_of_own ? answer_scores({card, model.parameters}, data, body)
+                                    : predict_json({card, model.parameters}, body);
+      return answer ? document(*answer) : bad_request(answer.error().text);
+    });
   }
 
   HttpResponse trace(const HttpRequest&) {
@@ -462,7 +459,7 @@ class Api {
   Worker worker_;                             // last: its thread ends before the others
 };
 
-constexpr std::array<Api::Route, 23> Api::kRoutes = {{
+constexpr std::array<Api::Route, 24> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/metrics", "GET", Access::reads, true, &Api::metrics},
@@ -479,6 +476,7 @@ constexpr std::array<Api::Route, 23> Api::kRoutes = {{
     {"/v1/settings", "GET", Access::reads, true, &Api::settings},
     {"/v1/settings", "POST", Access::changes, true, &Api::settings},
     {"/v1/predict", "POST", Access::reads, false, &Api::predict},
+    {"/v1/scores", "POST", Access::reads, false, &Api::predict},
     {"/v1/join", "POST", Access::changes, false, &Api::join},
     {"/v1/revocations", "POST", Access::changes, true, &Api::revoke},
     {"/v1/stop", "POST", Access::changes, false, &Api::stop},

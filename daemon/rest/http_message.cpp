@@ -41,4 +41,10 @@ HttpResponse wrong_method(const HttpRequest& request, std::string_view allowed) 
   return response;
 }
 
+bool is_foreign(const HttpRequest& request) {
+  const std::string& site = request.sec_fetch_site;
+  if (!site.empty() && site != "same-origin" && site != "none") return true;
+  return !request.origin.empty() && !request.origin.ends_with("://" + request.host);
+}
+
 }  // namespace starling::daemon

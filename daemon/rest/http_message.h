@@ -56,4 +56,8 @@ HttpResponse error_response(int status, std::string_view code, std::string_view 
 // 405, of a path that takes another method.
 HttpResponse wrong_method(const HttpRequest& request, std::string_view allowed);
 
+// Whether a browser asks on behalf of a foreign page. Other clients send neither field; for a page
+// that hides its origin a browser sends only the second.
+bool is_foreign(const HttpRequest& request);
+
 }  // namespace starling::daemon

@@ -43,20 +43,23 @@ Result<std::vector<models::Cell>> cells_of(const json& row, const models::TableL
 
 }  // namespace
 
-ordered predictions_json(const models::Predictor& predictor,
-                         const models::Predictions& predictions) {
+ordered predictions_json(std::span<const std::string> classes,
+                         const models::Predictions& predictions,
+                         std::span<const std::string> keys) {
   ordered list = ordered::array();
-  const auto& classes = predictor.classes();
   for (std::size_t row = 0; row < predictions.rows; ++row) {
+    ordered entry = ordered::object();
+    if (!keys.empty()) entry["key"] = keys[row];
     if (classes.empty()) {
-      list.push_back({{"prediction", predictions.amounts[row]}});
-      continue;
+      entry["prediction"] = predictions.amounts[row];
+    } else {
+      ordered probabilities;
+      for (std::size_t c = 0; c < classes.size(); ++c)
+        probabilities[classes[c]] = predictions.probabilities[row * classes.size() + c];
+      entry["prediction"] = classes[predictions.likeliest[row]];
+      entry["probabilities"] = std::move(probabilities);
     }
-    ordered probabilities;
-    for (std::size_t c = 0; c < classes.size(); ++c)
-      probabilities[classes[c]] = predictions.probabilities[row * classes.size() + c];
-    list.push_back({{"prediction", classes[predictions.likeliest[row]]},
-                    {"probabilities", std::move(probabilities)}});
+    list.push_back(std::move(entry));
   }
   return {{"predictions", std::move(list)}, {"notes", predictions.notes}};
 }
@@ -83,7 +86,7 @@ Result<ordered> predict_json(models::TrainedModel model, const json& body) {
   }
   builder.finish(set);
   TRY(const models::Predictions predictions, predictor.predict(set));
-  return predictions_json(predictor, predictions);
+  return predictions_json(predictor.classes(), predictions);
 }
 
 }  // namespace starling::daemon

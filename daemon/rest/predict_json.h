@@ -2,6 +2,8 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
 
 #include "base/result.h"
 #include "models/predictor.h"
@@ -15,8 +17,10 @@ inline constexpr std::size_t kPredictRowsLimit = 10'000;  // of one request
 // number} or {"prediction": "class", "probabilities": {"class": number, ...}}.
 Result<nlohmann::ordered_json> predict_json(models::TrainedModel model, const nlohmann::json& body);
 
-// The predictions of any table.
-nlohmann::ordered_json predictions_json(const models::Predictor& predictor,
-                                        const models::Predictions& predictions);
+// The predictions of any table, of these classes; with the rows' keys, if there are any, each with
+// that of its row.
+nlohmann::ordered_json predictions_json(std::span<const std::string> classes,
+                                        const models::Predictions& predictions,
+                                        std::span<const std::string> keys = {});
 
 }  // namespace starling::daemon

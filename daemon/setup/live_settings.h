@@ -38,6 +38,8 @@ class LiveSettings {
                                            const std::optional<std::string>& at_round) const;
 
   const Settings& settings() const { return settings_; }
+  // Of the start.
+  const Config& config() const { return config_; }
   // {"eval.every": {"value": "10", "scope": "own", "origin": "default", "since_round": 0}, …}: the
   // live keys in `round`, as GET /v1/settings answers. A change of all nodes tells "by", and one to
   // come is "next".

@@ -71,7 +71,7 @@ Recipe table_recipe(const Settings& settings) {
 
 Recipe table_goal(const Settings& settings) {
   if (!is_table(settings) || names_goal(settings)) return {};
-  Recipe goal{{"stop.rounds", is_cut_by_columns(settings) ? "600" : "2000"}};
+  Recipe goal{{"stop.rounds", is_cut_by_columns(settings) ? "1000" : "2000"}};
   if (settings.is_default("eval.every")) goal.emplace_back("eval.every", "50");
   return goal;
 }

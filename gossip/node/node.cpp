@@ -395,6 +395,7 @@ Status Node::status(Time now) const {
   for (const std::string& warning : status.warnings) add(warning);
   status.is_alone = is_alone(parts, now);
   add(parts.training.rest_reason(now));
+  add(progress.run().preparation.idle);
   add(parts.settlement.reason());
   add(parts.agreement.remainder());
   add(parts.membership.health());

@@ -4,7 +4,6 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/salted_hash.h"
 #include "base/text.h"
 #include "models/data/cell.h"
 #include "models/data/csv_layout.h"
@@ -24,24 +23,8 @@ struct Count {
   std::size_t nameless = 0;  // without a key
 };
 
-// Of the rows of one file, none twice.
-class Keys {
- public:
-  explicit Keys(const DataOptions& options) : salt_(fmt::to_string(options.seed)) {}
-
-  Result<std::uint64_t> take(const std::string& name, const std::string& cell, std::size_t line) {
-    const std::uint64_t key = salted_hash(salt_, cell);
-    const auto [found, is_new] = lines_.emplace(key, line);
-    if (!is_new)
-      return fail("{} holds \"{}\", and so does line {}; data.key names a row, expected it once",
-                  name, cell.substr(0, 40), found->second);
-    return key;
-  }
-
- private:
-  std::string salt_;
-  std::unordered_map<std::uint64_t, std::size_t> lines_;
-};
+// The lines of one file by their keys, none twice.
+using KeyLines = std::unordered_map<std::string, std::size_t>;
 
 // The places in the file of the layout's columns, then that of the target, then that of the key.
 Result<std::vector<std::size_t>> places(const CsvTable& table, const std::string& path,
@@ -130,12 +113,14 @@ Result<Count> for_each_row(const DataOptions& options, const std::string& path,
 }
 
 Result<void> add_row(const DataOptions& options, TableBuilder& builder, const Cells& cells,
-                     std::size_t line, Keys& keys, Dataset& set) {
+                     std::size_t line, KeyLines& lines, Dataset& set) {
   TRY_DO(builder.add(cells, set));
-  const std::string& key = builder.layout().key;
-  if (!key.empty()) {
-    TRY(const std::uint64_t hash, keys.take(key, cells.back().text, line));
-    set.keys.push_back(hash);
+  if (const std::string& column = builder.layout().key; !column.empty()) {
+    const std::string& key = cells.back().text;
+    if (const auto [found, is_new] = lines.emplace(key, line); !is_new)
+      return fail("{} holds \"{}\", and so does line {}; data.key names a row, expected it once",
+                  column, key.substr(0, 40), found->second);
+    set.keys.push_back(key);
   }
   return check_log(options, builder.layout(), cells, set);
 }
@@ -204,8 +189,8 @@ Result<std::vector<std::string>> read_rows(const DataOptions& options, const std
   TRY(const std::string text, read_table_text(options, path));
   TRY(const Count count,
       for_each_row(options, path, text, builder.layout(),
-                   [&, keys = Keys(options)](const Cells& cells, std::size_t line) mutable {
-                     return add_row(options, builder, cells, line, keys, set);
+                   [&, lines = KeyLines()](const Cells& cells, std::size_t line) mutable {
+                     return add_row(options, builder, cells, line, lines, set);
                    }));
   return notes_of(count, path, path);
 }
@@ -224,9 +209,9 @@ Result<Data> read_csv(const DataOptions& options) {
   const bool has_test = !options.test_path.empty();
   TRY(const Count count,
       for_each_row(options, options.path, text, builder.layout(),
-                   [&, keys = Keys(options)](const Cells& cells, std::size_t line) mutable {
+                   [&, lines = KeyLines()](const Cells& cells, std::size_t line) mutable {
                      Dataset& set = is_held_out(options, row++) ? data.test : data.train;
-                     return add_row(options, builder, cells, line, keys, set);
+                     return add_row(options, builder, cells, line, lines, set);
                    }));
   std::ranges::move(notes_of(count, options.path, ""), std::back_inserter(data.notes));
   if (has_test) {
@@ -241,7 +226,12 @@ Result<Data> read_csv(const DataOptions& options) {
   builder.finish(data.test);
   std::vector<std::uint64_t> rows = row_hashes(data.train);
   data.train_hash = hash_in_order(rows);
-  if (options.split == Split::rows) note_rows(options, std::move(rows), data);
+  if (options.split == Split::rows)
+    note_rows(options, std::move(rows), data);
+  else if (data.train.has_truth())
+    data.notes.emplace_back(
+        "no row is held out (data.split = columns): loss and accuracy are those of the rows that "
+        "are trained on, and new rows are answered worse");
   data.description = describe(data, options);
   return data;
 }

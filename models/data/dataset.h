@@ -80,7 +80,7 @@ struct Dataset {
   // For a table, ascending, one a class: other nodes may know other classes.
   std::vector<std::string> class_names = {};
   std::optional<ImageShape> image = {};  // empty: columns have no place in an image
-  std::vector<std::uint64_t> keys = {};  // with data.split = columns, of each row; else empty
+  std::vector<std::string> keys = {};  // with data.split = columns, of each row; else empty
 };
 
 class RowReader;

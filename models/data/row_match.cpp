@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kRowsFormat = "starling-columns-1";
 // Ranges of keys have about so many rows, and one with fewer than the least tells no digest.
+constexpr std::size_t kSitesLimit = 4096;
 constexpr std::size_t kDigestRows = 8, kLeastDigestRows = 4;
 
 // Of `ranges`, a power of two, equal ones of all keys.
@@ -27,12 +28,13 @@ std::string target_of(const Dataset& set, std::size_t row) {
   return fmt::to_string(set.targets[row]);
 }
 
-std::vector<std::uint64_t> digests_of(const Dataset& set, std::string_view salt) {
+std::vector<std::uint64_t> digests_of(const Dataset& set, const std::vector<std::uint64_t>& keys,
+                                      std::string_view salt) {
   const std::size_t ranges = std::bit_floor(std::max<std::size_t>(1, set.rows / kDigestRows));
   std::vector<std::uint64_t> sums(ranges), counts(ranges);
   for (std::size_t row = 0; row < set.rows; ++row) {
-    const std::size_t range = range_of(set.keys[row], ranges);
-    sums[range] += salted_hash(salt, fmt::format("{:016x} {}", set.keys[row], target_of(set, row)));
+    const std::size_t range = range_of(keys[row], ranges);
+    sums[range] += salted_hash(salt, fmt::format("{:016x} {}", keys[row], target_of(set, row)));
     ++counts[range];
   }
   for (std::size_t range = 0; range < ranges; ++range)
@@ -99,14 +101,19 @@ std::vector<std::uint64_t> keys_in_common(std::span<const SiteRows> sites) {
 
 }  // namespace
 
+std::vector<std::uint64_t> hashed_keys(const Dataset& set, std::string_view salt) {
+  std::vector<std::uint64_t> keys;
+  for (const std::string& key : set.keys) keys.push_back(salted_hash(salt, key));
+  return keys;
+}
+
 SiteRows site_rows(const Dataset& set, std::string site, std::string_view salt) {
-  SiteRows rows{.site = std::move(site), .keys = set.keys};
-  std::ranges::sort(rows.keys);
+  SiteRows rows{.site = std::move(site), .keys = hashed_keys(set, salt)};
   rows.classifies = set.classes > 0;
   rows.has_target = rows.classifies || !set.targets.empty();
-  if (!rows.has_target) return rows;
+  if (rows.has_target) rows.digests = digests_of(set, rows.keys, salt);
   rows.classes = set.class_names;
-  rows.digests = digests_of(set, salt);
+  std::ranges::sort(rows.keys);
   return rows;
 }
 
@@ -121,6 +128,8 @@ Result<RowMatch> match_rows(std::span<const SiteRows> sites) {
                 .classifies = holder->classifies,
                 .classes = holder->classes,
                 .is_matched = true};
+  for (const SiteRows& site : sites) match.rows.sites.push_back(site.site);
+  std::ranges::sort(match.rows.sites, natural_less);
   const std::size_t common = match.rows.keys.size();
   std::vector<std::string> counts;
   for (const SiteRows& site : sites)
@@ -146,6 +155,7 @@ std::string encode(const SiteRows& rows) {
   for (const bool flag : {rows.is_matched, rows.has_target, rows.classifies})
     writer.put(std::size_t{flag});
   writer.put(rows.classes);
+  writer.put(rows.sites);
   writer.put_raw(rows.digests);
   writer.put_raw(rows.keys);
   return writer.finish();
@@ -164,6 +174,7 @@ Result<SiteRows> decode_site_rows(std::string_view text) {
     *flag = found == 1;
   }
   TRY(rows.classes, taker.ascending(kClassesLimit));
+  TRY(rows.sites, taker.words(kSitesLimit));
   TRY(rows.digests, taker.raw(kMatchedRowsLimit));
   TRY(rows.keys, taker.raw(kMatchedRowsLimit));
   const bool is_cut = rows.has_target && !rows.is_matched;

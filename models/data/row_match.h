@@ -26,9 +26,12 @@ struct SiteRows {
   // is told.
   std::vector<std::uint64_t> digests = {};
   bool is_matched = false;
+  std::vector<std::string> sites = {};  // once matched: all that were
 };
 
-// The rows of `set`, a table with keys. `salt` hashes its targets.
+// Of each row of `set`, a table with keys.
+std::vector<std::uint64_t> hashed_keys(const Dataset& set, std::string_view salt);
+// The rows of such a set. `salt` hashes its targets.
 SiteRows site_rows(const Dataset& set, std::string site, std::string_view salt);
 
 struct RowMatch {

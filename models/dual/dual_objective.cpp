@@ -79,14 +79,13 @@ optim::DataSummary DualObjective<S>::describe() const {
                                to_string(own_->card().kind), own_->rows(), hash,
                                fmt::join(matched.classes, ","));
   summary.notes = own_->notes();
-  if (!has_target())
-    summary.notes.push_back(
-        fmt::format("{} has the target and is not a member: nothing is learned until it is back",
-                    matched.site));
   summary.model_of = [this](std::span<const double> x) {
     return own_->parameters(step_->weights(slopes(x)), step_->intercept());
   };
   summary.preparation.l2 = own_->card().l2;
+  if (!has_target() && !members_.empty())
+    summary.preparation.idle = fmt::format(
+        "{} has the target and is not a member: nothing is learned until it is back", matched.site);
   if (!model_.l2) summary.preparation.l2_reason = "1 / rows, the default of scikit-learn";
   return summary;
 }

@@ -12,9 +12,11 @@ namespace {
 constexpr std::uint32_t kLacks = std::numeric_limits<std::uint32_t>::max();
 
 // The place in the table of each of these keys.
-std::vector<std::uint32_t> places_of(const std::vector<std::uint64_t>& keys, const Dataset& set) {
+std::vector<std::uint32_t> places_of(const std::vector<std::uint64_t>& keys, const Dataset& set,
+                                     std::string_view salt) {
+  const std::vector<std::uint64_t> hashed = hashed_keys(set, salt);
   std::vector<std::pair<std::uint64_t, std::uint32_t>> own;
-  for (std::uint32_t row = 0; row < set.rows; ++row) own.emplace_back(set.keys[row], row);
+  for (std::uint32_t row = 0; row < set.rows; ++row) own.emplace_back(hashed[row], row);
   std::ranges::sort(own);
   std::vector<std::uint32_t> places;
   auto at = own.begin();
@@ -70,7 +72,7 @@ Result<OwnColumns> OwnColumns::found(const ModelOptions& model, const DataOption
   TRY(RowMatch match, match_rows(sites));
   ModelOptions resolved = model;
   TRY(resolved.kind, kind_for(model, match.rows));
-  std::vector<std::uint32_t> places = places_of(match.rows.keys, set);
+  std::vector<std::uint32_t> places = places_of(match.rows.keys, set, fmt::to_string(options.seed));
   const auto lacking = static_cast<std::size_t>(std::ranges::count(places, kLacks));
   if (lacking == places.size())
     return fail("of the {} rows that the fleet has matched, none is in {}",
@@ -101,6 +103,10 @@ Result<OwnColumns> OwnColumns::found(const ModelOptions& model, const DataOption
     return fail("the columns of {} make {} weights, and columns apart are learned with at most {}",
                 options.path, with_commas(weights), with_commas(kDualWeightsLimit));
   card.table = std::move(survey);
+  card.part = {.key = options.key,
+               .site = options.site,
+               .holder = match.rows.site,
+               .sites = match.rows.sites};
   own.match_ = std::move(match);
   return own;
 }

@@ -15,6 +15,16 @@
 
 namespace starling::models {
 
+// Of a model of the columns of one site (models/dual/): its outputs are to be added to those of the
+// other sites for the same row.
+struct ColumnPart {
+  std::string key;                 // the column that names a row
+  std::string site, holder;        // whose columns they are, and who has the target
+  std::vector<std::string> sites;  // that began together
+
+  bool is_holder() const { return site == holder; }
+};
+
 struct ModelCard {
   ModelKind kind = ModelKind::linear;
   NetworkShape shape;
@@ -22,6 +32,7 @@ struct ModelCard {
   std::size_t classes = 0;      // 0 for regression
   std::optional<Survey> table;  // of a table: its features, target and classes
   double l2 = 0;                // with which it was trained, for people
+  std::optional<ColumnPart> part = {};  // nothing: it predicts by itself
 };
 
 // A model that exists: its parameters are shape's, in the order of Network.

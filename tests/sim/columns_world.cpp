@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/salted_hash.h"
 #include "models/data/table_builder.h"
 #include "models/dual/dual_objective.h"
 
@@ -76,7 +77,7 @@ std::shared_ptr<const models::Data> data_of(const ColumnsTable& table, std::size
     cells.push_back({table.classes() > 0 ? fmt::format("class {}", rows.labels[row])
                                          : fmt::to_string(rows.targets[row])});
     ENSURE(builder.add(cells, data->train).has_value(), "the cells fit the layout");
-    data->train.keys.push_back(mix64(row));
+    data->train.keys.push_back(fmt::format("row {}", row));
   }
   builder.finish(data->train);
   return data;
@@ -119,7 +120,8 @@ struct ColumnsJudge::State {
     // In the order in which sites match their rows.
     std::vector<std::pair<std::uint64_t, Eigen::Index>> keys;
     for (std::size_t row = 0; row < table.rows; ++row)
-      keys.emplace_back(mix64(row), static_cast<Eigen::Index>(row));
+      keys.emplace_back(salted_hash("1", fmt::format("row {}", row)),
+                        static_cast<Eigen::Index>(row));
     std::ranges::sort(keys);
     for (const auto& [key, row] : keys) order.push_back(row);
   }

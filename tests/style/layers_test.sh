@@ -43,11 +43,13 @@ daemon/rest: base gossip/report gossip/trust topology models models/data models/
   daemon/process daemon/setup
 daemon/cli/terminal: base gossip gossip/report daemon/process
 daemon/cli/help: base daemon/process daemon/cli/terminal
-daemon/cli/ask: base daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
+daemon/cli/ask: base models daemon/process daemon/setup daemon/rest daemon/cli/terminal \
+  daemon/cli/help
 daemon/cli/up: base topology models/data gossip/report daemon/process daemon/setup daemon/attach \
   daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/offline: base topology optim/codec optim/registry optim/privacy optim/combine models \
-  models/data gossip daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
+  models/data gossip daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help \
+  daemon/cli/ask
 daemon/cli/keys: base gossip/wire gossip/trust daemon/process daemon/setup daemon/rest \
   daemon/cli/terminal daemon/cli/help daemon/cli/ask
 daemon/cli/sweep: base daemon/process daemon/setup daemon/rest daemon/cli/terminal \

@@ -209,6 +209,24 @@ def trains_outside(document, repository, folder, nodes):
     document.ask_all(node)
 
 
+def has_columns(document, folder, nodes):
+    """Two sites with other columns; the first one has the target."""
+    for name, columns in (("bank", "id,a,y"), ("shop", "id,b")):
+        cells = {"id": "k{0}", "a": "{0}", "b": "{1}", "y": "{1}"}
+        rows = [",".join(cells[column] for column in columns.split(",")).format(k, k * 7 % 11) for k in range(20)]
+        Path(folder, f"{name}.csv").write_text("\n".join([columns, *rows]))
+        seed = [f"--join={nodes[-1].addresses['control']}"] if name == "shop" else []
+        nodes.append(Small(name, f"--data.path={folder}/{name}.csv", "--data.target=y", "--data.split=columns",
+                           "--data.key=id", "--data.task=regression", "--data.source=csv", "--model.kind=linear",
+                           "--cluster.expect=2", "--optim.local-steps=1", "--exchange.codec=f64", *seed))
+    for node in nodes[-2:]:
+        node.wait_for("training")
+        body = json.dumps({"rows": ["0" * 16]})
+        eventually(lambda: document.check(node, "post", "/v1/scores", node.ask(
+            "post", "/v1/scores", body, **{"Content-Type": "application/json"})) == 200, "scores")
+        node.kill()
+
+
 def saves(document, folder, nodes):
     """A node that keeps checkpoints, alone and for the fleet, until its disk fails."""
     state = Path(folder) / "state"
@@ -303,6 +321,7 @@ def main():
         document = document_of(nodes[0], repository)
         every_state(document, nodes[0], nodes)
         predicts(document, folder, nodes)
+        has_columns(document, folder, nodes)
         saves(document, folder, nodes)
         has_keys(document, folder, nodes)
         trains_outside(document, repository, folder, nodes)

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/text.h"
+#include "daemon/cli/ask/fleet_scores.h"
+#include "daemon/cli/ask/node_access.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/offline/scores_text.h"
 #include "daemon/cli/terminal/output.h"
@@ -67,6 +70,18 @@ Result<Job> look_at_table(const CommandLine& line, const Settings& settings,
   return Job{std::move(predictor), std::move(rows), std::move(predictions)};
 }
 
+// Of a site's columns: what to tell others, or with what others told.
+Result<models::KeyedScores> score(const CommandLine& line, const models::Predictor& predictor) {
+  TRY(const Settings settings, load_settings(schema(), std::nullopt, line.keys));
+  TRY(const models::DataOptions options, read_options(settings));
+  if (!predictor.card().part)
+    return fail("{}: predicts by itself; expected it without --partial and --add",
+                line.positional[0]);
+  if (line.positional.size() < 2)
+    return fail("{} is of a table: expected MODEL and FILE.csv", line.positional[0]);
+  return models::score_rows(predictor, options, line.positional[1]);
+}
+
 // What the model was trained on, of files those that are named.
 Result<Job> look_at_other(const CommandLine& line, Settings settings, models::Predictor predictor) {
   const models::ModelCard& card = predictor.card();
@@ -88,28 +103,32 @@ Result<Job> look(const CommandLine& line, bool with_target) {
                                  : look_at_other(line, settings, *std::move(predictor));
 }
 
-std::string predictions_csv(const Job& job) {
-  const std::vector<std::string>& classes = job.predictor.classes();
-  std::string text = "prediction";
+// With the rows' keys in front, if there are any.
+std::string predictions_csv(const std::vector<std::string>& classes,
+                            const models::Predictions& predictions, const std::string& key = "",
+                            std::span<const std::string> keys = {}) {
+  std::string text = keys.empty() ? "prediction" : csv_field(key) + ",prediction";
   for (const std::string& name : classes) text.append(",").append(csv_field("probability " + name));
   text += "\n";
   auto out = std::back_inserter(text);
-  for (std::size_t row = 0; row < job.predictions.rows; ++row) {
+  for (std::size_t row = 0; row < predictions.rows; ++row) {
+    if (!keys.empty()) text += csv_text(keys[row]) + ",";
     if (classes.empty()) {
-      fmt::format_to(out, "{}\n", job.predictions.amounts[row]);
+      fmt::format_to(out, "{}\n", predictions.amounts[row]);
       continue;
     }
-    text += csv_text(classes[job.predictions.likeliest[row]]);
+    text += csv_text(classes[predictions.likeliest[row]]);
     for (std::size_t c = 0; c < classes.size(); ++c)
-      fmt::format_to(out, ",{}", job.predictions.probabilities[row * classes.size() + c]);
+      fmt::format_to(out, ",{}", predictions.probabilities[row * classes.size() + c]);
     text += "\n";
   }
   return text;
 }
 
 std::string predictions_text(const Job& job, bool as_json) {
-  return as_json ? to_text(predictions_json(job.predictor, job.predictions)) + "\n"
-                 : predictions_csv(job);
+  const auto& classes = job.predictor.classes();
+  return as_json ? to_text(predictions_json(classes, job.predictions)) + "\n"
+                 : predictions_csv(classes, job.predictions);
 }
 
 std::string evaluation_text(const Job& job, bool as_json) {
@@ -142,7 +161,70 @@ Outcome<int> show(const CommandLine& line, bool with_target,
   return kExitDone;
 }
 
+// The sum of what sites say of rows, as predictions.
+Outcome<int> show_sum(const CommandLine& line, std::span<const models::KeyedScores> of_sites,
+                      std::span<const std::string> keys, std::span<const std::string> sites,
+                      const models::OutputForm& form) {
+  TRY(models::Sum sum, models::add_up(of_sites, keys, sites));
+  models::Predictions predictions = form.read(sum.scores);
+  predictions.notes = std::move(sum.notes);
+  for (const std::string& note : predictions.notes) fmt::print(stderr, "starling: {}\n", note);
+  const std::string& key = of_sites.front().key;
+  TRY_DO(write_output(line.has("json")
+                          ? to_text(predictions_json(form.classes, predictions, sum.keys)) + "\n"
+                          : predictions_csv(form.classes, predictions, key, sum.keys),
+                      line.value("output")));
+  return kExitDone;
+}
+
+Outcome<int> write_scores(const CommandLine& line) {
+  TRY(models::TrainedModel model, read_model(line.positional[0]));
+  TRY(const models::Predictor predictor, models::Predictor::make(std::move(model)));
+  TRY(const models::KeyedScores scores, score(line, predictor));
+  TRY_DO(write_output(models::to_csv(scores), line.value("output")));
+  return kExitDone;
+}
+
+Outcome<int> add_scores(const CommandLine& line) {
+  TRY(models::TrainedModel model, read_model(line.positional[0]));
+  TRY(const models::Predictor predictor, models::Predictor::make(std::move(model)));
+  std::vector<models::KeyedScores> of_sites;
+  TRY(models::KeyedScores own, score(line, predictor));
+  const models::ColumnPart& part = *predictor.card().part;
+  if (!part.is_holder())
+    return complaint(kExitWrongUsage,
+                     "{}: is the model of {}, and {} has the target, without which nobody knows "
+                     "what the scores mean; expected its model, and the scores of the others",
+                     line.positional[0], part.site, part.holder);
+  of_sites.push_back(std::move(own));
+  for (const std::string& path : split(line.value("add").value_or(""), ',')) {
+    TRY(models::KeyedScores scores, models::read_scores(path));
+    of_sites.push_back(std::move(scores));
+  }
+  const std::vector<std::string> keys = of_sites.front().keys;
+  return show_sum(line, of_sites, keys, part.sites, predictor.form());
+}
+
+Outcome<int> ask_fleet(const CommandLine& line) {
+  TRY(const NodeAccess access, read_node_access(line));
+  TRY(Settings settings, load_settings(schema(), std::nullopt, line.keys));
+  TRY(const std::string key, key_of_fleet(access));
+  if (settings.is_default("data.key")) settings.set("data.key", key, to_string(access.node));
+  TRY(const models::DataOptions options, read_options(settings));
+  TRY(const std::vector<std::string> keys, models::read_keys(options, line.positional[0]));
+  TRY(const FleetScores fleet, ask_for_scores(access, keys));
+  for (const std::string& note : fleet.notes) fmt::print(stderr, "starling: {}\n", note);
+  return show_sum(line, fleet.of_sites, keys, fleet.sites, fleet.form);
+}
+
 Outcome<int> run_predict(const CommandLine& line) {
+  const bool is_partial = line.has("partial"), adds = line.has("add"), asks = line.has("fleet");
+  if (is_partial + adds + asks > 1)
+    return complaint(kExitWrongUsage,
+                     "--partial, --add and --fleet: expected one of them, or none");
+  if (is_partial) return write_scores(line);
+  if (adds) return add_scores(line);
+  if (asks) return ask_fleet(line);
   return show(line, false, predictions_text);
 }
 Outcome<int> run_evaluate(const CommandLine& line) {
@@ -152,7 +234,11 @@ Outcome<int> run_evaluate(const CommandLine& line) {
 constexpr CommandOption kReading[] = {
     {"output", "FILE", "write there"},
     {"data.KEY", "VALUE", "how the data are read, such as data.separator"}};
-constexpr auto kPredictOptions = join(kReading, kPrintingJson);
+constexpr auto kPredictOptions = join(
+    {{"partial", "", "of a site's columns (data.split=columns): write its scores of FILE's rows"},
+     {"add", "SCORES,...", "add to the scores of FILE's rows those that other sites wrote"},
+     {"fleet", "", "FILE names rows by their key: ask all sites of the fleet for their scores"}},
+    kReading, kPrintingJson, kAsking);
 constexpr auto kEvaluateOptions =
     join({{"threshold", "P", "of two classes, predict the second from this probability on (0.5)"}},
          kReading, kPrintingJson);
@@ -163,17 +249,29 @@ constexpr std::string_view kPredictArguments[] = {"MODEL", "FILE"};
 constinit const ProgramCommand kPredict = {
     .name = "predict",
     .summary = "what a trained model says of rows",
-    .usage = "starling predict MODEL [FILE] [--data.KEY=VALUE ...] [--output FILE] [--json]",
+    .usage =
+        "starling predict MODEL [FILE] [--data.KEY=VALUE ...] [--output FILE] [--json]\n"
+        "       starling predict MODEL FILE --partial | --add SCORES,...\n"
+        "       starling predict --fleet FILE [--api URL]",
     .description = R"(Prints one line for each row of the data, in its order: the prediction, and
 for classes the probability of each. MODEL is the file that `starling up` and `starling run
 --output` write. FILE is of the kind that the model was trained on: a table (csv), which has its
 columns in any order, and others, which are not looked at; a folder of IDX files, of which it takes
-the t10k- pair; a libsvm file. Drawn data (digits) need none.)",
-    .options = kPredictOptions,
-    .notes = R"(Example:
+the t10k- pair; a libsvm file. Drawn data (digits) need none.
 
-  starling predict starling-model.safetensors new.csv > predictions.csv)",
-    .exits = "0 done, 1 the output cannot be written, 2 wrong usage, or data that do not fit.",
+A model of data.split=columns has the columns of one site, and a prediction is the sum of what all
+sites say of a row. With --fleet the nodes that run are asked for that; FILE needs the column of the
+key alone. Or each site writes its part with --partial, and the one with the target adds them up.)",
+    .options = kPredictOptions,
+    .notes = R"(Examples:
+
+  starling predict starling-model.safetensors new.csv > predictions.csv
+  starling predict --fleet customers.csv --api http://127.0.0.1:7680 > predictions.csv
+  starling predict shop.safetensors shop.csv --partial --output shop-scores.csv
+  starling predict bank.safetensors bank.csv --add shop-scores.csv > predictions.csv)",
+    .exits =
+        "0 done, 1 the output cannot be written, 2 wrong usage, or data that do not fit, 4 no node "
+        "answers.",
     .settings = "data",
     .arguments = kPredictArguments,
     .arguments_least = 1,

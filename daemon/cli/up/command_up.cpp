@@ -157,6 +157,7 @@ Result<Plan> make_plan(const CommandLine& line) {
   plan.fleet.data_dir = plan.config.data_dir;
   plan.fleet.has_keys = !plan.config.is_insecure;
   plan.fleet.has_trainers = plan.config.learner.model.kind == models::ModelKind::external;
+  plan.fleet.ends_apart = plan.config.learner.data.split == models::Split::columns;
   plan.fleet.parts = deals_fixed_parts(plan.config);
   for (const std::string& doubt : doubts(plan.config, schema())) log::warning("{}", doubt);
   if (plan.fleet.data_dir.empty()) return plan;
@@ -372,12 +373,25 @@ void tell_trainers(const Fleet& fleet) {
     say("The trainers of {} nodes more wrote other lines.", last.size() - kTrainersTold);
 }
 
-// Gives the exit code, `code` unless the model is lost.
-Outcome<int> keep_model(const Fleet& fleet, const std::string& path,
-                        const models::DataOptions& data, bool quiet, int code) {
-  if (fleet.model().empty()) return code;
-  TRY_DO(write_output(fleet.model(), path));
-  if (!quiet) say("Model in {}{}", path, how_to_use(path, fleet.has_trainers(), data));
+// Gives the exit code, `code` unless a model is lost. Each of several is in a file with the name of
+// its node.
+Outcome<int> keep_models(const Fleet& fleet, const std::string& path,
+                         const models::DataOptions& data, bool quiet, int code) {
+  const auto& models = fleet.models();
+  if (data.split == models::Split::rows && !models.empty()) {
+    TRY_DO(write_output(models.front().second, path));
+    if (!quiet) say("Model in {}{}", path, how_to_use(path, fleet.has_trainers(), data));
+  } else if (!models.empty()) {
+    const std::filesystem::path whole(path);
+    for (const auto& [name, model] : models) {
+      const auto file = whole.stem().string() + "-" + name + whole.extension().string();
+      TRY_DO(write_output(model, (whole.parent_path() / file).string()));
+    }
+    if (!quiet)
+      say("Models of the columns of each site in {}-NODE{}; what they say of a row together: "
+          "starling predict --help",
+          (whole.parent_path() / whole.stem()).string(), whole.extension().string());
+  }
   return code;
 }
 
@@ -429,8 +443,8 @@ Outcome<int> run_fleet(const CommandLine& line, const Plan& plan) {
     say("The nodes end; with --keep they stay for a look from a second terminal.");
   fmt::print(stderr, "{}", fleet->stop());
   if (!as_json) tell_trainers(*fleet);
-  return keep_model(*fleet, line.value("output").value_or(kModelPath), plan.config.learner.data,
-                    as_json, code);
+  return keep_models(*fleet, line.value("output").value_or(kModelPath), plan.config.learner.data,
+                     as_json, code);
 }
 
 Outcome<int> run_up(const CommandLine& given) {

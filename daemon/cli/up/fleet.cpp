@@ -178,6 +178,7 @@ Result<Fleet> Fleet::start(const FleetOptions& options) {
   Fleet fleet(options.is_interrupted);
   fleet.logs_ = make_log_folder();
   fleet.has_trainers_ = options.has_trainers;
+  fleet.ends_apart_ = options.ends_apart;
   if (options.has_keys) {
     if (const auto taken = fleet.take_key(options); !taken)
       return fleet.give_up(taken.error().text);
@@ -466,7 +467,7 @@ std::string Fleet::stop() {
     if (!node.process.wait(std::chrono::duration_cast<milliseconds>(left)))
       node.process.signal(SIGKILL);
   }
-  take_model();
+  take_models();
   hear_trainers();
   for (const Node& node : nodes_) {
     std::error_code ignored;
@@ -477,12 +478,13 @@ std::string Fleet::stop() {
   return failed;
 }
 
-void Fleet::take_model() {
+void Fleet::take_models() {
   for (const Node& node : nodes_) {
     const std::string path = model_path(logs_, node.name);
     std::error_code ignored;
     if (logs_.empty() || !std::filesystem::exists(path, ignored)) continue;
-    if (auto bytes = models::read_text(path); bytes && model_.empty()) model_ = *std::move(bytes);
+    if (ends_apart_ || models_.empty())
+      if (auto bytes = models::read_text(path)) models_.emplace_back(node.name, *std::move(bytes));
     std::filesystem::remove(path, ignored);
   }
 }

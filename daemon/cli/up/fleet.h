@@ -26,11 +26,12 @@ struct FleetOptions {
   std::string more_data;               // what it trains on; empty: on its share of what all have
   std::vector<std::vector<std::string>> site_arguments;  // by node, over the others; or none
   bool has_trainers = false;                             // of the user's own
-  bool parts = false;                                    // node k holds part k of n of the data
-  std::string host = "127.0.0.1";                        // of all its nodes
-  std::string data_dir;  // with a folder in it for each node; empty: nothing is kept
-  bool has_keys = true;  // the nodes prove themselves to each other
-  Endpoint first_http;   // of node-0, when it is free; others take any port
+  bool ends_apart = false;         // each node has a model of its own, which others do not know
+  bool parts = false;              // node k holds part k of n of the data
+  std::string host = "127.0.0.1";  // of all its nodes
+  std::string data_dir;            // with a folder in it for each node; empty: nothing is kept
+  bool has_keys = true;            // the nodes prove themselves to each other
+  Endpoint first_http;             // of node-0, when it is free; others take any port
   // Whether the user wants all to end: then no wait goes on.
   std::function<bool()> is_interrupted = [] { return false; };
 };
@@ -95,8 +96,9 @@ class Fleet {
   std::string stop();
   // With which one more node joins; empty: the nodes have no keys.
   const std::string& cluster_key() const { return key_.path(); }
-  // The model file of the first node that left normally; empty before stop(), and if none did.
-  const std::string& model() const { return model_; }
+  // The model files of nodes that left normally, by the node's name: of all where they end apart,
+  // else of the first; none before stop().
+  const std::vector<std::pair<std::string, std::string>>& models() const { return models_; }
   // "The trainers of node-0 and node-1 wrote last: done", of those whose node has not failed; empty
   // before stop().
   const std::vector<std::string>& trainers_last() const { return trainers_last_; }
@@ -111,15 +113,15 @@ class Fleet {
   std::string keep_logs_of_failed();
   void hear_trainers();
   void remove_logs();
-  void take_model();
+  void take_models();
   void take_last_status(Node& node);
 
   std::function<bool()> is_interrupted_;
   std::vector<Node> nodes_;
-  bool has_trainers_ = false;
+  bool has_trainers_ = false, ends_apart_ = false;
   std::string logs_;  // folder; empty: not a folder of this fleet alone
   FleetKey key_;
-  std::string model_;
+  std::vector<std::pair<std::string, std::string>> models_;
   std::vector<std::string> trainers_last_;
 };
 
