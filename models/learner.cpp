@@ -115,6 +115,11 @@ std::string explain_kind(const LearnerOptions& options, const Dataset& train) {
 }
 
 Result<std::size_t> model_bytes(const LearnerOptions& options, const Dataset& train) {
+  const std::size_t number =
+      options.model.precision == Precision::f64 ? sizeof(double) : sizeof(float);
+  // Slopes, one a row and class.
+  if (options.data.split == Split::columns)
+    return number * train.rows * (train.classes > 2 ? train.classes : 1);
   DataOptions data = options.data;
   data.weight = Weight::nodes;  // a survey without the number of samples
   std::vector<std::string> surveys;
@@ -125,8 +130,7 @@ Result<std::size_t> model_bytes(const LearnerOptions& options, const Dataset& tr
         encode(make_survey(train, rows, data.hash_bits, 0, data.target_scale == TargetScale::log)));
   }
   TRY(const ModelCard card, make_card(options.model, data, train, surveys));
-  const bool is_double = options.model.precision == Precision::f64;
-  return dimension(card.shape) * (is_double ? sizeof(double) : sizeof(float));
+  return number * dimension(card.shape);
 }
 
 Result<std::unique_ptr<optim::Trainer>> make_trainer(const LearnerOptions& options,

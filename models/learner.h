@@ -29,7 +29,8 @@ std::vector<Term> agreed(const LearnerOptions& options);
 // A sentence on the model that auto selects for a table; empty for other data, or another choice.
 std::string explain_kind(const LearnerOptions& options, const Dataset& train);
 
-// Bytes of the parameters of a model on these samples; of a table, with the words that are in it.
+// Bytes of the parameters of a model on these samples; of a table, with the words that are in it;
+// of one that is cut by columns, if all its rows are at every site.
 Result<std::size_t> model_bytes(const LearnerOptions& options, const Dataset& train);
 
 // The trainer of one node; nodes may share the data. `name` differs by node, so that batches do.

@@ -35,6 +35,7 @@ struct Preparation {
   std::optional<double> l2 = {};  // model.l2, or what auto stands for; nothing: not known
   std::string l2_reason = {};     // why auto stands for that
   std::string idle = {};          // why nothing can be learned now, as a sentence; empty: it can
+  std::string unmatched = {};     // which rows of other sites or of this one have no partners
   // Of the node's own held-out rows with a linear model of its own rows alone, of a table; nothing:
   // not known.
   std::optional<Evaluation> alone = {};

@@ -100,6 +100,7 @@ json run_json(const gossip::Status& status) {
                  {"shard", {{"samples", run.shard_samples}}}};
   if (!run.shard_description.empty()) object["shard"]["description"] = run.shard_description;
   if (run.preparation.l2) object["l2"] = l2_json(run.preparation);
+  if (!run.preparation.unmatched.empty()) object["unmatched"] = run.preparation.unmatched;
   if (run.preparation.alone) object["alone"] = quality_json(*run.preparation.alone);
   // Before the first step both are zeros, not measurements.
   if (run.steps > 0) {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <set>
 
 #include "base/text.h"
+#include "models/data/csv.h"
+#include "models/data/csv_profile.h"
 #include "models/data/load.h"
 #include "models/data/row_match.h"
 #include "models/data/survey.h"
@@ -91,6 +94,46 @@ Result<Sites> look_at_files(const models::DataOptions& options, std::size_t node
   return sites;
 }
 
+// Names of columns that hold a different word or number in each of many rows.
+std::set<std::string> naming_columns(const models::TableProfile& profile) {
+  constexpr std::size_t kRowsLeast = 10;
+  std::set<std::string> names;
+  for (const models::ColumnProfile& column : profile.columns)
+    if (profile.rows >= kRowsLeast && column.missing.count == 0 &&
+        column.values.size() >= std::min(profile.rows, models::kWordsLimit))
+      names.insert(column.name);
+  return names;
+}
+
+// Where the files share one column, which names their rows, and no other but the target: what to
+// set. Else empty.
+std::string hint_of_columns(const models::DataOptions& options, std::size_t nodes) {
+  if (options.source != models::Source::csv || nodes < 2) return {};
+  std::map<std::string, std::size_t> files;  // that have the column
+  std::set<std::string> naming;
+  for (std::size_t index = 0; index < nodes; ++index) {
+    const models::DataOptions own = site_options(options, index);
+    const auto text = models::read_table_text(own, own.path);
+    if (!text) return {};
+    const auto profile = models::profile_csv(own, own.path, *text);
+    if (!profile) return {};
+    for (const models::ColumnProfile& column : profile->columns) ++files[column.name];
+    if (index == 0) naming = naming_columns(*profile);
+  }
+  files.erase(options.target);
+  std::string key;
+  for (const auto& [name, count] : files)
+    if (count > 1) {
+      if (!key.empty() || count < nodes || !naming.contains(name)) return {};
+      key = name;
+    }
+  if (key.empty()) return {};
+  return fmt::format(
+      "\nthe files share {}, which names their rows, and no other column but the target: "
+      "--data.split=columns --data.key={} learns from the columns of all",
+      key, key);
+}
+
 // Of tables with other columns of the same rows.
 Result<Sites> look_at_columns(const models::DataOptions& options, std::size_t nodes) {
   if (!has_sites(options))
@@ -141,7 +184,11 @@ models::DataOptions site_options(models::DataOptions options, std::size_t index)
 
 Result<Sites> look_at_sites(const models::DataOptions& options, std::size_t nodes) {
   if (options.split == models::Split::columns) return look_at_columns(options, nodes);
-  if (has_sites(options)) return look_at_files(options, nodes);
+  if (has_sites(options)) {
+    auto sites = look_at_files(options, nodes);
+    if (sites) return sites;
+    return fail("{}{}", sites.error().text, hint_of_columns(options, nodes));
+  }
   TRY(auto loaded, models::load(options));
   auto data = std::make_shared<const models::Data>(std::move(loaded));
   return Sites{data->description, data->notes, data};

@@ -79,6 +79,7 @@ optim::DataSummary DualObjective<S>::describe() const {
                                to_string(own_->card().kind), own_->rows(), hash,
                                fmt::join(matched.classes, ","));
   summary.notes = own_->notes();
+  summary.preparation.unmatched = fmt::format("{}", fmt::join(own_->notes(), "; "));
   summary.model_of = [this](std::span<const double> x) {
     return own_->parameters(step_->weights(slopes(x)), step_->intercept());
   };
@@ -120,10 +121,10 @@ double DualObjective<S>::loss_and_gradient(std::span<const S> x, std::span<const
 }
 
 // F + <c, x> + mu/2 |x|^2 is the scale times phi + <c / scale, x> + (mu / scale) / 2 |x|^2. Columns
-// alone, without neighbours, stay where they are.
+// without the target, or without neighbours, stay where they are.
 template <class S>
 bool DualObjective<S>::minimize(std::span<const S> c, double mu, std::span<S> x) {
-  if (!(mu > 0) && !own_->is_holder()) return true;
+  if (!has_target() || (!(mu > 0) && !own_->is_holder())) return true;
   const RowMatrix q = slopes(c) / -scale();
   RowMatrix theta;
   step_->minimize(q, mu / scale(), theta);

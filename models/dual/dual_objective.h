@@ -3,7 +3,8 @@
 // each output; F_i is phi_i of dual_step.h times kScale. Learned by algorithms with an exact local
 // step alone. The model of the site follows from the slopes (DataSummary::model_of).
 //
-// While the site with the target is not a member, no site has samples: all stay where they are.
+// While the site with the target is not a member, all stay where they are: without l* the slopes
+// would go to 0, and without what its edges carry to where no weights follow from them.
 #pragma once
 
 #include <memory>
@@ -34,7 +35,7 @@ class DualObjective final : public optim::Objective<S> {
   optim::DataSummary describe() const override;
 
   std::span<const optim::ParameterBlock> blocks() const override { return blocks_; }
-  std::size_t samples() const override { return has_target() ? own_->rows() : 0; }
+  std::size_t samples() const override { return own_ ? own_->rows() : 0; }
   void initialize(std::span<S> x, std::uint64_t) const override { std::ranges::fill(x, S{0}); }
   // The loss that the slopes tell of, at any site; of all rows, whatever the batch.
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,

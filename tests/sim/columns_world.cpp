@@ -173,26 +173,27 @@ struct ColumnsJudge::State {
 ColumnsJudge::ColumnsJudge(const ColumnsTable& table) : state_(std::make_unique<State>(table)) {}
 ColumnsJudge::~ColumnsJudge() = default;
 
-double ColumnsJudge::error(const sim::World& world) {
+double ColumnsJudge::error(const sim::World& world, bool of_all) {
   const ColumnsTable& table = state_->table;
   std::vector<std::size_t> columns;
-  for (const std::size_t site : world.running())
-    std::ranges::copy(columns_of(site, table.sites), std::back_inserter(columns));
+  for (std::size_t site = 0; site < table.sites; ++site)
+    if (of_all || world.runs(site))
+      std::ranges::copy(columns_of(site, table.sites), std::back_inserter(columns));
   if (columns != state_->optimum_of) {
     state_->optimum_of = columns;
     state_->optimum = state_->weights(columns);
   }
   double squares = 0;
-  Eigen::Index first = 0;
   for (const std::size_t site : world.running()) {
-    const RowMatrix own = state_->part(columns_of(site, table.sites));
+    const std::vector<std::size_t> own_columns = columns_of(site, table.sites);
+    const RowMatrix own = state_->part(own_columns);
     const std::vector<double> x = world.trainer(site).parameters();
     if (x.size() != table.rows * table.outputs()) return 1e9;
     const Eigen::Map<const RowMatrix> slopes(x.data(), own.rows(),
                                              static_cast<Eigen::Index>(table.outputs()));
     const RowMatrix weights = -(own.transpose() * slopes) / state_->strength();
+    const auto first = std::ranges::find(columns, own_columns.front()) - columns.begin();
     squares += (weights - state_->optimum.middleRows(first, own.cols())).squaredNorm();
-    first += own.cols();
   }
   return std::sqrt(squares) / state_->optimum.norm();
 }

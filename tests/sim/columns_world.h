@@ -30,12 +30,13 @@ inline std::size_t holder_of(const ColumnsTable& table) {
 optim::Options columns_training();
 sim::TrainerFactory columns_trainers(const ColumnsTable& table);
 
-// Of the weights of the sites that run, beside the optimum of their columns alone; relative.
+// Of the weights of the sites that run, beside the optimum of their columns alone, or of those of
+// all sites; relative.
 class ColumnsJudge {
  public:
   explicit ColumnsJudge(const ColumnsTable& table);
   ~ColumnsJudge();
-  double error(const sim::World& world);
+  double error(const sim::World& world, bool of_all = false);
 
  private:
   struct State;

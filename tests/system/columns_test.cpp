@@ -206,3 +206,18 @@ TEST_CASE("Tables that cannot be matched by columns are refused before the start
   CHECK(has(refusal(two_files("kind", table(0), table(1)), "--model.kind=mlp"),
             "dual of linear models alone"));
 }
+
+TEST_CASE("Tables that other columns of the same rows have are recognised before the start") {
+  const std::string files = site_files("recognised");
+  const std::string keys = "--data.split=columns --data.key=id";
+  const auto rows = run(fmt::format("data {} --data.target=y", files));
+  CHECK(rows.exit_code == 2);
+  CHECK(has(rows.err, keys + " learns from the columns of all"));
+  const auto columns = run(fmt::format("data {} {}", path_of(files, 1), kKeys));
+  CHECK(columns.exit_code == 0);
+  CHECK(has(columns.out, "a hash of each id, salted with data.seed"));
+  CHECK(has(columns.out, "one number a row and class travels"));
+  const auto plan =
+      run(fmt::format("plan -n 3 --data.path={} {} --model-bytes=auto", path_of(files, 1), kKeys));
+  CHECK(has(plan.out, "300 rounds are 288 kB a node"));
+}

@@ -213,7 +213,7 @@ def has_columns(document, folder, nodes):
     """Two sites with other columns; the first one has the target."""
     for name, columns in (("bank", "id,a,y"), ("shop", "id,b")):
         cells = {"id": "k{0}", "a": "{0}", "b": "{1}", "y": "{1}"}
-        rows = [",".join(cells[column] for column in columns.split(",")).format(k, k * 7 % 11) for k in range(20)]
+        rows = [",".join(cells[column] for column in columns.split(",")).format(k, k * 7 % 11) for k in range(20 if name == "bank" else 18)]
         Path(folder, f"{name}.csv").write_text("\n".join([columns, *rows]))
         seed = [f"--join={nodes[-1].addresses['control']}"] if name == "shop" else []
         nodes.append(Small(name, f"--data.path={folder}/{name}.csv", "--data.target=y", "--data.split=columns",
@@ -221,6 +221,7 @@ def has_columns(document, folder, nodes):
                            "--cluster.expect=2", "--optim.local-steps=1", "--exchange.codec=f64", *seed))
     for node in nodes[-2:]:
         node.wait_for("training")
+        document.check(node, "get", "/v1/status", node.ask("get", "/v1/status"))
         body = json.dumps({"rows": ["0" * 16]})
         eventually(lambda: document.check(node, "post", "/v1/scores", node.ask(
             "post", "/v1/scores", body, **{"Content-Type": "application/json"})) == 200, "scores")

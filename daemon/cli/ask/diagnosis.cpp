@@ -171,6 +171,10 @@ void look_at_run(const SeenNode& seen, Findings& findings) {
                             "see data and optim.learning-rate; a smaller rate often helps")});
   if (const std::string shortfall = words_of(run, "shortfall"); !shortfall.empty())
     findings.push_back({Severity::warn, "training", shortfall, "see what ended the run: stop.*"});
+  if (const std::string unmatched = words_of(run, "unmatched"); !unmatched.empty())
+    findings.push_back({Severity::warn, "rows", unmatched,
+                        "where more rows should match: write data.key alike at every site, and "
+                        "look with starling data FILE"});
 }
 
 void look_at_trainer(const SeenNode& seen, Findings& findings) {

@@ -16,6 +16,7 @@
 #include "models/data/csv_layout.h"
 #include "models/data/csv_profile.h"
 #include "models/data/load.h"
+#include "models/data/row_match.h"
 #include "models/data/table_schema.h"
 #include "models/trial_fit.h"
 
@@ -37,6 +38,7 @@ struct Look {
   models::CsvDecision decision;
   std::optional<models::Survey> survey;  // what a node would tell; none for a table that is refused
   std::vector<std::string> site_notes = {};  // of all files, where each site has its own
+  std::size_t survey_bytes = 0;              // of what every other node learns
   bool shows_all = false;                    // columns
 };
 
@@ -94,6 +96,9 @@ Result<Look> look(const CommandLine& line) {
       models::make_survey(data->train, rows, look.options.hash_bits, look.options.suppress_below,
                           look.options.target_scale == models::TargetScale::log);
   look.survey->dealt = models::dealt_file(*data, look.options);
+  look.survey_bytes = look.options.split == models::Split::columns
+                          ? encode(models::site_rows(data->train, "", "")).size()
+                          : encode(*look.survey).size();
   look.decision.notes = data->notes;
   if (std::string kind = models::explain_kind(learner, data->train); !kind.empty()) {
     const std::string trial = models::trial_fits(std::move(learner), data);
@@ -132,8 +137,24 @@ std::string holds(const ColumnProfile& column) {
                      count == 1 ? "" : "s", fmt::join(words, ", "), more ? ", ..." : "");
 }
 
+// The same of a table with other columns than those of other sites.
+std::vector<std::string> travels_of_columns(const Look& look) {
+  const models::DataOptions& options = look.options;
+  std::vector<std::string> lines{fmt::format(
+      "a hash of each {}, salted with data.seed: who can guess one can tell whether it is here",
+      options.key)};
+  if (look.decision.layout.target.empty()) return lines;
+  lines.push_back(look.survey->classifies ? fmt::format("the names of the classes: {}",
+                                                        fmt::join(look.survey->classes, ", "))
+                                          : fmt::format("that {} holds amounts", options.target));
+  lines.push_back(
+      fmt::format("a hash of the {} of every eight rows or so together", options.target));
+  return lines;
+}
+
 // What leaves the node before training, a sentence each.
 std::vector<std::string> travels(const Look& look) {
+  if (look.options.split == models::Split::columns) return travels_of_columns(look);
   std::vector<std::string> numbers, words, lines;
   for (const models::ColumnSurvey& column : look.survey->columns) {
     if (column.content == Content::numbers) numbers.push_back(column.name);
@@ -204,11 +225,15 @@ std::string text_of(const Look& look) {
   list("It cannot be trained on as it is:", look.decision.refusals);
   if (look.survey) {
     list(fmt::format("Before training every node learns of these rows ({} bytes):",
-                     with_commas(encode(*look.survey).size())),
+                     with_commas(look.survey_bytes)),
          travels(look));
     text +=
-        "Then only parameters travel. They depend on the rows: who sees many of them may infer "
-        "something of a row.\n";
+        look.options.split == models::Split::columns
+            ? "Then one number a row and class travels, the slope of its loss: every site learns "
+              "it of the rows in common, and with it their target, nearly or wholly "
+              "(docs/columns.md).\n"
+            : "Then only parameters travel. They depend on the rows: who sees many of them may "
+              "infer something of a row.\n";
   }
   return text;
 }
@@ -230,7 +255,7 @@ ordered json_of(const Look& look) {
   if (look.survey) {
     document["classes"] = look.survey->classes;
     document["travels"] = travels(look);
-    document["travels_bytes"] = encode(*look.survey).size();
+    document["travels_bytes"] = look.survey_bytes;
   }
   return document;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/text.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/offline/commands.h"
 #include "daemon/cli/offline/plan_question.h"
@@ -18,6 +19,9 @@ namespace starling::daemon {
 namespace {
 
 using nlohmann::json;
+
+// To six digits of the weights, as measured (docs/columns.md).
+constexpr int kRoundsOfColumns = 300, kMostRoundsOfColumns = 1000;
 
 // ---- the answer
 
@@ -135,6 +139,7 @@ json to_json(const topology::Plan& plan, const Question& question) {
                                plan.degree.most);
     object["bytes_per_round"] = {{"node", bytes.node}, {"total", bytes.total}};
   }
+  if (question.is_by_columns) object["rounds_of_columns"] = kRoundsOfColumns;
   if (question.link) object["link"] = to_json(round_times(plan, question), *question.link);
   if (question.privacy) object["privacy"] = to_json(*question.privacy);
   return object;
@@ -208,6 +213,16 @@ std::string parts_text(const topology::Plan& plan, const Question& question) {
       plan.spectral_gap);
 }
 
+std::string columns_text(const topology::Plan& plan, const Question& question) {
+  std::string text =
+      fmt::format("up to {} rounds with 2 to 5 sites, {} where their columns repeat each other",
+                  kRoundsOfColumns, with_commas(kMostRoundsOfColumns));
+  if (question.model_bytes)
+    text += fmt::format("; {} rounds are {} a node", kRoundsOfColumns,
+                        human_bytes(kRoundsOfColumns * bytes_per_round(plan, question).node));
+  return text;
+}
+
 std::string consensus_text(const topology::Plan& plan, const Question& question) {
   if (!plan.rounds_to_consensus) return "never: not connected";
   return fmt::format("{} (to a millionth of the initial disagreement), {:.4g} vectors a node",
@@ -239,6 +254,7 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
   if (const std::string bound = parts_text(plan, question); !bound.empty())
     line("gt with parts", bound);
   line("bytes per round", cost_text(plan, question));
+  if (question.is_by_columns) line("columns apart", columns_text(plan, question));
   if (question.model_bytes || !question.codec.is_native())
     line("codec", codec_text(plan, question));
   if (question.model_bytes) line("any codec", codecs_text(plan, question));

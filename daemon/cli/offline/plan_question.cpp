@@ -46,6 +46,7 @@ Result<void> read_settings(const CommandLine& line, Question& question) {
     question.topology.kind = topology::Kind::complete;
   const Result<void> loaded = load_edges(question.topology);
   // As check_codec() in daemon/setup/legality.cpp.
+  question.is_by_columns = reader.text("data.split") == "columns";
   question.may_remember =
       !topology::is_directed(question.topology) && reader.text("exchange.missing") == "late";
   TRY_DO(reader.verdict());
@@ -65,9 +66,7 @@ Result<std::int64_t> whole_number(std::string_view option, std::string_view text
 Result<std::int64_t> configured_bytes(const CommandLine& line) {
   TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
   Reader reader(settings);
-  models::LearnerOptions learner;
-  learner.model = models::read_model_options(reader);
-  learner.data = models::read_data_options(reader);
+  const models::LearnerOptions learner = models::read_learner_options(reader);
   TRY_DO(reader.verdict());
   TRY(const models::Data data, models::load(learner.data));
   TRY(const std::size_t bytes, models::model_bytes(learner, data.train));

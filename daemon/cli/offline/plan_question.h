@@ -23,6 +23,7 @@ struct Question {
   TrafficPlan traffic;
   bool may_remember = false;  // the codec, of earlier vectors
   std::optional<std::int64_t> model_bytes;
+  bool is_by_columns = false;  // data.split
   std::optional<LinkOptions> link;  // without its vectors and neighbours
   std::optional<PrivacyPlan> privacy;
 };

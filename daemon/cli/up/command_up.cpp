@@ -28,6 +28,7 @@
 #include "daemon/cli/up/fleet_folder.h"
 #include "daemon/cli/up/fleet_notices.h"
 #include "daemon/cli/up/guests.h"
+#include "daemon/cli/up/kept_models.h"
 #include "daemon/cli/up/next_commands.h"
 #include "daemon/cli/up/node_warnings.h"
 #include "daemon/cli/up/verdict.h"
@@ -373,28 +374,6 @@ void tell_trainers(const Fleet& fleet) {
     say("The trainers of {} nodes more wrote other lines.", last.size() - kTrainersTold);
 }
 
-// Gives the exit code, `code` unless a model is lost. Each of several is in a file with the name of
-// its node.
-Outcome<int> keep_models(const Fleet& fleet, const std::string& path,
-                         const models::DataOptions& data, bool quiet, int code) {
-  const auto& models = fleet.models();
-  if (data.split == models::Split::rows && !models.empty()) {
-    TRY_DO(write_output(models.front().second, path));
-    if (!quiet) say("Model in {}{}", path, how_to_use(path, fleet.has_trainers(), data));
-  } else if (!models.empty()) {
-    const std::filesystem::path whole(path);
-    for (const auto& [name, model] : models) {
-      const auto file = whole.stem().string() + "-" + name + whole.extension().string();
-      TRY_DO(write_output(model, (whole.parent_path() / file).string()));
-    }
-    if (!quiet)
-      say("Models of the columns of each site in {}-NODE{}; what they say of a row together: "
-          "starling predict --help",
-          (whole.parent_path() / whole.stem()).string(), whole.extension().string());
-  }
-  return code;
-}
-
 // What is about to be trained, and how.
 void introduce(const Plan& plan) {
   const std::size_t n = plan.fleet.nodes;
@@ -443,8 +422,11 @@ Outcome<int> run_fleet(const CommandLine& line, const Plan& plan) {
     say("The nodes end; with --keep they stay for a look from a second terminal.");
   fmt::print(stderr, "{}", fleet->stop());
   if (!as_json) tell_trainers(*fleet);
-  return keep_models(*fleet, line.value("output").value_or(kModelPath), plan.config.learner.data,
-                     as_json, code);
+  TRY(const KeptModels kept,
+      keep_models(*fleet, line.value("output").value_or(kModelPath), plan.config.learner.data));
+  if (!as_json && !kept.sentence.empty()) say("{}", kept.sentence);
+  if (!as_json) fmt::print("{}", kept.commands);
+  return code;
 }
 
 Outcome<int> run_up(const CommandLine& given) {
