@@ -21,6 +21,8 @@ struct Predictions {
   std::vector<double> probabilities;     // classification: row-major, rows x classes
   std::vector<std::uint32_t> likeliest;  // classification: the class of a row, the lowest of equals
   std::vector<std::string> notes;        // values in the rows that the model does not know
+  // Of an ensemble, of each row: how far apart the models are (ensemble.h).
+  std::vector<double> spread = {};
 };
 
 // How the outputs of a model for a row read as a prediction.

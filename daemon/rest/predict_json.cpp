@@ -59,6 +59,7 @@ ordered predictions_json(std::span<const std::string> classes,
       entry["prediction"] = classes[predictions.likeliest[row]];
       entry["probabilities"] = std::move(probabilities);
     }
+    if (!predictions.spread.empty()) entry["spread"] = predictions.spread[row];
     list.push_back(std::move(entry));
   }
   return {{"predictions", std::move(list)}, {"notes", predictions.notes}};

@@ -60,7 +60,7 @@ class Apart : public Cluster {
 };
 
 ColumnsTable table_of(Loss loss, std::size_t sites = 3, double l2 = 1e-2) {
-  return {.loss = loss, .sites = sites, .rows = full_or<std::size_t>(400, 120), .l2 = l2};
+  return {.loss = loss, .sites = sites, .rows = full_or<std::size_t>(400, 60), .l2 = l2};
 }
 
 const std::vector<Loss> kLosses{Loss::squared, Loss::logistic, Loss::cross_entropy};
@@ -146,14 +146,17 @@ TEST_CASE("Columns wait for the site with the target") {
   }
 }
 
-// By every schedule and sequence of graphs that admm allows.
+// By every schedule and sequence of graphs that admm allows; in the short form each with one loss.
 TEST_CASE("Columns come to the joined optimum by every legal way") {
+  std::size_t turn = 0;
   for (const LegalWay& way : legal_ways()) {
     if (way.algorithm != columns_training().algorithm) continue;
-    for (const Loss loss : kLosses) {
+    ++turn;
+    for (std::size_t k = 0; k < kLosses.size(); ++k) {
+      if (!tries_full() && k != turn % kLosses.size()) continue;
       CAPTURE(way.name);
       const optim::Options training = training_by(way, columns_training());
-      Apart apart(table_of(loss), world_by(way, training, 3, 0.1));
+      Apart apart(table_of(kLosses[k]), world_by(way, training, 3, 0.1));
       CHECK(apart.becomes_exact(240s));
       apart.expect_sound();
     }

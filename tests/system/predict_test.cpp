@@ -192,3 +192,28 @@ TEST_CASE("A model knows whether its table had a header and how numbers were wri
   const std::string other = temporary_file("test.csv", rows(100, "none"));
   CHECK(run(fmt::format("predict {} {}", model, other)).err.find("write NA") != std::string::npos);
 }
+
+TEST_CASE("Several models predict together and say how far apart they are") {
+  const std::string train = temporary_file("train.csv", table(samples(200, 3, 3)));
+  const std::string test = temporary_file("test.csv", table(samples(100, 4, 3)));
+  std::vector<std::string> models;
+  for (const std::string kind : {"softmax", "mlp"}) {
+    models.push_back(temporary_file(kind + ".safetensors", ""));
+    CHECK(run(fmt::format("up -n 1 --data.path={} --data.target=y --model.kind={} --stop.rounds=50 "
+                          "--output={}",
+                          train, kind, models.back()))
+              .exit_code == 0);
+  }
+  const std::string both = fmt::format("{} {} --ensemble={}", models[0], test, models[1]);
+  const auto predicted = run("predict " + both);
+  CHECK(
+      predicted.out.starts_with("prediction,probability c0,probability c1,probability c2,spread"));
+  const json judged = json::parse(run("evaluate " + both + " --json").out);
+  CHECK(judged["ensemble"]["models"] == 2);
+  CHECK(judged["accuracy"].get<double>() ==
+        doctest::Approx(judged["ensemble"]["of_best"].get<double>() +
+                        judged["ensemble"]["gain"].get<double>()));
+  const auto amounts = run(fmt::format("predict {} {} --partial", models[0], test));
+  CHECK(amounts.exit_code == 2);
+  CHECK(amounts.err.find("predicts by itself") != std::string::npos);
+}

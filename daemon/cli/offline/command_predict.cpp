@@ -1,6 +1,7 @@
 #include "daemon/cli/offline/commands.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -18,6 +19,7 @@
 #include "daemon/setup/setting_sources.h"
 #include "models/data/csv.h"
 #include "models/data/load.h"
+#include "models/ensemble.h"
 #include "models/scores.h"
 
 namespace starling::daemon {
@@ -103,23 +105,22 @@ Result<Job> look(const CommandLine& line, bool with_target) {
                                  : look_at_other(line, settings, *std::move(predictor));
 }
 
-// With the rows' keys in front, if there are any.
+// With the rows' keys in front and the spread of opinions behind, if there are any.
 std::string predictions_csv(const std::vector<std::string>& classes,
                             const models::Predictions& predictions, const std::string& key = "",
                             std::span<const std::string> keys = {}) {
+  const bool has_spread = !predictions.spread.empty();
   std::string text = keys.empty() ? "prediction" : csv_field(key) + ",prediction";
   for (const std::string& name : classes) text.append(",").append(csv_field("probability " + name));
-  text += "\n";
+  text += has_spread ? ",spread\n" : "\n";
   auto out = std::back_inserter(text);
   for (std::size_t row = 0; row < predictions.rows; ++row) {
     if (!keys.empty()) text += csv_text(keys[row]) + ",";
-    if (classes.empty()) {
-      fmt::format_to(out, "{}\n", predictions.amounts[row]);
-      continue;
-    }
-    text += csv_text(classes[predictions.likeliest[row]]);
+    text += classes.empty() ? fmt::to_string(predictions.amounts[row])
+                            : csv_text(classes[predictions.likeliest[row]]);
     for (std::size_t c = 0; c < classes.size(); ++c)
       fmt::format_to(out, ",{}", predictions.probabilities[row * classes.size() + c]);
+    if (has_spread) fmt::format_to(out, ",{}", predictions.spread[row]);
     text += "\n";
   }
   return text;
@@ -131,12 +132,85 @@ std::string predictions_text(const Job& job, bool as_json) {
                  : predictions_csv(classes, job.predictions);
 }
 
+models::Scores scores_of(const models::Dataset& rows, const models::Predictions& predictions,
+                         const std::vector<std::string>& classes) {
+  return classes.empty() ? models::score_amounts(rows, predictions)
+                         : models::score_classes(rows, predictions, classes);
+}
+
 std::string evaluation_text(const Job& job, bool as_json) {
-  const auto& classes = job.predictor.classes();
-  const models::Scores scores = classes.empty()
-                                    ? models::score_amounts(job.rows, job.predictions)
-                                    : models::score_classes(job.rows, job.predictions, classes);
+  const models::Scores scores = scores_of(job.rows, job.predictions, job.predictor.classes());
   return as_json ? to_text(scores_json(scores)) + "\n" : scores_text(scores);
+}
+
+// What MODEL and those of --ensemble say of the same rows.
+struct Panel {
+  std::vector<Job> jobs;
+  std::vector<models::Opinion> opinions;
+  models::JointOpinion joint;
+};
+
+Result<Panel> ask_panel(const CommandLine& line, bool with_target) {
+  Panel panel;
+  std::vector<std::string> models = split(line.value("ensemble").value_or(""), ',');
+  models.insert(models.begin(), line.positional[0]);
+  if (models.size() < 2) return fail("--ensemble: expected further models, with commas between");
+  for (const std::string& model : models) {
+    CommandLine of_one = line;
+    of_one.positional[0] = model;
+    TRY(Job job, look(of_one, with_target));
+    panel.opinions.push_back({model, job.predictor.classes(), job.predictions});
+    panel.jobs.push_back(std::move(job));
+  }
+  const auto poll = line.has("vote") ? models::Poll::vote : models::Poll::mean;
+  TRY(panel.joint, models::join_opinions(panel.opinions, poll));
+  return panel;
+}
+
+// The measure by which models are compared, larger for a better one, and its name.
+double merit(const models::Scores& scores, bool classifies) {
+  return classifies ? scores.accuracy : -scores.rmse;
+}
+
+std::string gain_text(const Panel& panel, const models::Scores& together, bool as_json) {
+  const bool classifies = !panel.joint.classes.empty();
+  std::size_t best = 0;
+  std::vector<double> merits;
+  for (const Job& job : panel.jobs) {
+    merits.push_back(
+        merit(scores_of(job.rows, job.predictions, job.predictor.classes()), classifies));
+    if (merits.back() > merits[best]) best = merits.size() - 1;
+  }
+  const double gain = merit(together, classifies) - merits[best];
+  const std::string_view measure = classifies ? "accuracy" : "rmse";
+  const double of_best = classifies ? merits[best] : -merits[best];
+  if (as_json) {
+    nlohmann::ordered_json document = scores_json(together);
+    document["ensemble"] = {{"models", panel.opinions.size()},
+                            {"best", panel.opinions[best].model},
+                            {"measure", measure},
+                            {"of_best", of_best},
+                            {"gain", gain}};
+    return to_text(document) + "\n";
+  }
+  return scores_text(together) +
+         fmt::format("\n{} models together; the best of them, {}, has {} {:.4g}: {} {:.4g}\n",
+                     panel.opinions.size(), panel.opinions[best].model, measure, of_best,
+                     gain < 0 ? "a loss of" : "a gain of", std::abs(gain));
+}
+
+Outcome<int> show_panel(const CommandLine& line, bool with_target) {
+  TRY(Panel panel, ask_panel(line, with_target));
+  models::Predictions& predictions = panel.joint.predictions;
+  for (const std::string& note : predictions.notes) fmt::print(stderr, "starling: {}\n", note);
+  const std::vector<std::string>& classes = panel.joint.classes;
+  const bool as_json = line.has("json");
+  const std::string text =
+      with_target ? gain_text(panel, scores_of(panel.jobs[0].rows, predictions, classes), as_json)
+      : as_json   ? to_text(predictions_json(classes, predictions)) + "\n"
+                  : predictions_csv(classes, predictions);
+  TRY_DO(write_output(text, line.value("output")));
+  return kExitDone;
 }
 
 // The second of two classes is predicted from that probability on, in place of one half.
@@ -219,28 +293,38 @@ Outcome<int> ask_fleet(const CommandLine& line) {
 
 Outcome<int> run_predict(const CommandLine& line) {
   const bool is_partial = line.has("partial"), adds = line.has("add"), asks = line.has("fleet");
-  if (is_partial + adds + asks > 1)
+  const bool is_joint = line.has("ensemble");
+  if (is_partial + adds + asks + is_joint > 1)
     return complaint(kExitWrongUsage,
-                     "--partial, --add and --fleet: expected one of them, or none");
+                     "--partial, --add, --fleet and --ensemble: expected one of them, or none");
+  if (is_joint) return show_panel(line, false);
   if (is_partial) return write_scores(line);
   if (adds) return add_scores(line);
   if (asks) return ask_fleet(line);
   return show(line, false, predictions_text);
 }
 Outcome<int> run_evaluate(const CommandLine& line) {
+  if (line.has("ensemble") && line.has("threshold"))
+    return complaint(kExitWrongUsage, "--threshold and --ensemble: expected one of them");
+  if (line.has("ensemble")) return show_panel(line, true);
   return show(line, true, evaluation_text);
 }
 
 constexpr CommandOption kReading[] = {
     {"output", "FILE", "write there"},
     {"data.KEY", "VALUE", "how the data are read, such as data.separator"}};
+constexpr CommandOption kPolling[] = {
+    {"ensemble", "MODEL,...", "ask these models too, and take the mean of what all say"},
+    {"vote", "", "with --ensemble: each model has one voice for a class"}};
 constexpr auto kPredictOptions = join(
+    kPolling,
     {{"partial", "", "of a site's columns (data.split=columns): write its scores of FILE's rows"},
      {"add", "SCORES,...", "add to the scores of FILE's rows those that other sites wrote"},
      {"fleet", "", "FILE names rows by their key: ask all sites of the fleet for their scores"}},
     kReading, kPrintingJson, kAsking);
 constexpr auto kEvaluateOptions =
-    join({{"threshold", "P", "of two classes, predict the second from this probability on (0.5)"}},
+    join(kPolling,
+         {{"threshold", "P", "of two classes, predict the second from this probability on (0.5)"}},
          kReading, kPrintingJson);
 constexpr std::string_view kPredictArguments[] = {"MODEL", "FILE"};
 
@@ -251,6 +335,7 @@ constinit const ProgramCommand kPredict = {
     .summary = "what a trained model says of rows",
     .usage =
         "starling predict MODEL [FILE] [--data.KEY=VALUE ...] [--output FILE] [--json]\n"
+        "       starling predict MODEL [FILE] --ensemble MODEL,... [--vote]\n"
         "       starling predict MODEL FILE --partial | --add SCORES,...\n"
         "       starling predict --fleet FILE [--api URL]",
     .description = R"(Prints one line for each row of the data, in its order: the prediction, and
@@ -258,6 +343,9 @@ for classes the probability of each. MODEL is the file that `starling up` and `s
 --output` write. FILE is of the kind that the model was trained on: a table (csv), which has its
 columns in any order, and others, which are not looked at; a folder of IDX files, of which it takes
 the t10k- pair; a libsvm file. Drawn data (digits) need none.
+
+With --ensemble several models are asked, and the column spread says how far apart they are: the
+standard deviation of the amount, or of the probability of the class that is predicted.
 
 A model of data.split=columns has the columns of one site, and a prediction is the sum of what all
 sites say of a row. With --fleet the nodes that run are asked for that; FILE needs the column of the
@@ -281,12 +369,13 @@ constinit const ProgramCommand kEvaluate = {
     .name = "evaluate",
     .summary = "how good a trained model is on rows",
     .usage =
-        "starling evaluate MODEL [FILE] [--threshold P] [--data.KEY=V ...] [--output FILE] "
-        "[--json]",
+        "starling evaluate MODEL [FILE] [--threshold P] [--ensemble MODEL,... [--vote]]\n"
+        "                  [--data.KEY=V ...] [--output FILE] [--json]",
     .description = R"(Predicts rows whose target is known too (FILE as for `starling predict`), and
 says how good that is: accuracy, of two classes the areas under the curve and under precision by
 recall, precision and recall of each class, who is taken for whom, and the rows of which the model
-is surest and wrong; or the root mean square and mean absolute error and R2 of amounts.)",
+is surest and wrong; or the root mean square and mean absolute error and R2 of amounts. With
+--ensemble it says that of several models together, and what they gain over the best of them.)",
     .options = kEvaluateOptions,
     .exits = "0 done, 1 the output cannot be written, 2 wrong usage, or data that do not fit.",
     .settings = "data",
