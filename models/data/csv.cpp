@@ -10,6 +10,7 @@
 #include "models/data/encoding.h"
 #include "models/data/gz_file.h"
 #include "models/data/row_hashes.h"
+#include "models/data/row_match.h"
 #include "models/data/table_notes.h"
 
 namespace starling::models {
@@ -222,6 +223,9 @@ Result<Data> read_csv(const DataOptions& options) {
     return fail("{}: data.target-scale = log, and target {} holds classes; expected plain",
                 options.path, options.target);
   if (data.train.rows == 0) return fail("{}: no complete row to train on", options.path);
+  if (options.split == Split::columns && data.train.rows > kMatchedRowsLimit)
+    return fail("{}: {} rows; data.split = columns matches at most {} of a site", options.path,
+                with_commas(data.train.rows), with_commas(kMatchedRowsLimit));
   builder.finish(data.train);
   builder.finish(data.test);
   std::vector<std::uint64_t> rows = row_hashes(data.train);

@@ -55,7 +55,10 @@ class Decider {
     note_constant();
     note_forms();
     if (decision_.layout.columns.empty())
-      refuse("no column is left beside the target {}", options_.target);
+      refuse("no column is left beside the target {}{}", options_.target,
+             options_.split == Split::columns
+                 ? "; with data.split = columns each site has a column of its own"
+                 : "");
     if (!suspects_.empty())
       refuse("data.ignore = {} leaves {} out", fmt::join(suspects_, ","),
              suspects_.size() == 1 ? "it" : "them");

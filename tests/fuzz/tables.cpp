@@ -9,6 +9,7 @@
 #include "models/data/csv.h"
 #include "models/data/csv_reader.h"
 #include "models/data/load.h"
+#include "models/data/row_match.h"
 #include "models/data/survey.h"
 #include "models/nets/model_card.h"
 #include "tests/daemon/temporary_folder.h"
@@ -165,7 +166,19 @@ std::vector<std::string> libsvm_seeds() {
 
 // ---------------------------------------------------------------- surveys
 
+// Of a site with other columns; it may hold any byte.
+void run_site_rows(Bytes input) {
+  const auto rows = decode_site_rows(text_of(input));
+  if (!rows) return expect_reason(rows.error());
+  const std::string once = encode(*rows);
+  const auto again = decode_site_rows(once);
+  ENSURE(again && encode(*again) == once, "rows that are told on stay as they are");
+  const std::vector<SiteRows> both{*rows, *again};
+  if (const auto match = match_rows(both); !match) expect_reason(match.error());
+}
+
 void run_survey(Bytes input) {
+  run_site_rows(input);
   Input in(input);
   const std::string first(in.until('\x01'));
   const auto survey = decode_survey(first);
@@ -196,6 +209,12 @@ std::vector<std::string> survey_seeds() {
   survey.dealt = DealtFile{.rows = 4, .hash = 7};
   survey.missing = {"k.A."};
   seeds.push_back(encode(survey));
+  seeds.push_back(encode(SiteRows{.site = "a",
+                                  .keys = {1, 7, 9},
+                                  .has_target = true,
+                                  .classifies = true,
+                                  .classes = {"no", "yes"},
+                                  .digests = {5}}));
   return seeds;
 }
 

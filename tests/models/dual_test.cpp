@@ -207,6 +207,19 @@ TEST_CASE("A key that names two rows is refused and a row without one is left ou
   CHECK(none.error().text.find("data.key = \"id\" is no column") != std::string::npos);
 }
 
+TEST_CASE("A site has a column of its own and no more rows than a survey tells of") {
+  const Folder folder("limits");
+  const auto bare = load(column_options(folder.write("bare.csv", "id,y\nk1,1\nk2,2\n"), "node-0"));
+  REQUIRE_FALSE(bare);
+  CHECK(bare.error().text.find("each site has a column of its own") != std::string::npos);
+  std::string text = "id,a\n";
+  for (std::size_t row = 0; row <= kMatchedRowsLimit; ++row)
+    text += fmt::format("{},{}\n", row, row % 7);
+  const auto large = load(column_options(folder.write("large.csv", text), "node-0"));
+  REQUIRE_FALSE(large);
+  CHECK(large.error().text.find("60,001 rows") != std::string::npos);
+}
+
 // Outside data: cut off, or with bytes changed, it is an error or something that encodes alike.
 TEST_CASE("A damaged survey of rows harms nobody") {
   const Folder folder("damaged");
