@@ -220,4 +220,5 @@ TEST_CASE("Tables that other columns of the same rows have are recognised before
   const auto plan =
       run(fmt::format("plan -n 3 --data.path={} {} --model-bytes=auto", path_of(files, 1), kKeys));
   CHECK(has(plan.out, "300 rounds are 288 kB a node"));
+  CHECK(has(plan.out, "f64, 480 B a vector"));
 }

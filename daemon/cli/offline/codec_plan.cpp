@@ -53,7 +53,11 @@ std::vector<CodecPlan> alternatives(const CodecPlan& plan, bool may_remember) {
 
 CodecPlan read_codec_plan(Reader& reader) {
   CodecPlan plan;
-  const std::string_view precision = kPrecisions[reader.choice("model.precision", kPrecisions)];
+  // As models::read_learner_options() has it.
+  const bool is_wide =
+      reader.is_default("model.precision") && reader.text("data.split") == "columns";
+  const std::string_view precision =
+      is_wide ? "f64" : kPrecisions[reader.choice("model.precision", kPrecisions)];
   plan.form = optim::wire_form_named(precision);
   plan.number_bytes = plan.form.format->width;
   const auto form = optim::parse_wire_form(reader.text("exchange.codec"));
