@@ -1,5 +1,5 @@
-// salted_hash: 64 bits of a keyed hash of a text (BLAKE2b, by libsodium): the same on every
-// machine. Who does not know the salt cannot compare two of them with texts that they may be of.
+// salted_hash: 64 bits of a keyed hash of a text (BLAKE2b, by libsodium), the same on every
+// machine. Without the salt nobody can tell which of some texts a hash is of.
 #pragma once
 
 #include <cstdint>

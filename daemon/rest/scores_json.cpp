@@ -9,6 +9,7 @@
 #include "base/salted_hash.h"
 #include "base/text.h"
 #include "models/data/csv.h"
+#include "models/data/row_match.h"
 
 namespace starling::daemon {
 namespace {
@@ -87,7 +88,7 @@ Result<ordered> answer_scores(models::TrainedModel model, const models::DataOpti
     return fail("the model predicts by itself (data.split = rows); expected POST /v1/predict");
   TRY(const models::KeyedScores all, models::score_rows(predictor, data, data.path));
   std::unordered_map<std::string, std::size_t> places;
-  const std::string salt = fmt::to_string(data.seed);
+  const std::string salt = models::key_salt(data);
   for (std::size_t row = 0; row < all.keys.size(); ++row)
     places.emplace(hashed(all.keys[row], salt), row);
   ordered scores = ordered::array();

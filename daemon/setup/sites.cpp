@@ -152,7 +152,7 @@ Result<Sites> look_at_columns(const models::DataOptions& options, std::size_t no
       sites.notes.push_back(fmt::format("node-{}: {}", index, note));
     columns.push_back(fmt::format("{}", data->train.columns));
     tables.push_back(
-        models::site_rows(data->train, fmt::format("node-{}", index), fmt::format("{}", own.seed)));
+        models::site_rows(data->train, fmt::format("node-{}", index), models::key_salt(own)));
     if (index == 0 || data->train.has_truth()) sites.first = std::move(data);
   }
   TRY(const models::RowMatch match, models::match_rows(tables));

@@ -14,8 +14,8 @@ namespace starling::models {
 namespace {
 
 constexpr std::string_view kRowsFormat = "starling-columns-1";
-// Ranges of keys have about so many rows, and one with fewer than the least tells no digest.
 constexpr std::size_t kSitesLimit = 4096;
+// Ranges of keys have about so many rows, and one with fewer than the least tells no digest.
 constexpr std::size_t kDigestRows = 8, kLeastDigestRows = 4;
 
 // Of `ranges`, a power of two, equal ones of all keys.

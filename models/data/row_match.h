@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "models/data/data_options.h"
 #include "models/data/dataset.h"
 
 namespace starling::models {
@@ -28,6 +29,11 @@ struct SiteRows {
   bool is_matched = false;
   std::vector<std::string> sites = {};  // once matched: all that were
 };
+
+// With which all sites hash their keys.
+inline std::string key_salt(const DataOptions& options) {
+  return fmt::to_string(options.seed);
+}
 
 // Of each row of `set`, a table with keys.
 std::vector<std::uint64_t> hashed_keys(const Dataset& set, std::string_view salt);

@@ -36,7 +36,7 @@ void add_scores(const LossEnvelope& loss, const RowTruth& truth, std::span<const
 
 template <class S>
 std::string DualObjective<S>::survey() const {
-  return encode(site_rows(data_->train, options_.site, fmt::to_string(options_.seed)));
+  return encode(site_rows(data_->train, options_.site, key_salt(options_)));
 }
 
 template <class S>

@@ -73,7 +73,6 @@ class DualStep {
   std::vector<double> intercept_;
   std::optional<Eigen::LDLT<Eigen::MatrixXd>> factors_;
   double c_ = -1;  // of factors_
-  std::vector<double> u_, slope_, bend_;
 };
 
 }  // namespace starling::models

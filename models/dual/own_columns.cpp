@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/text.h"
 #include "models/data/survey.h"
@@ -72,7 +73,7 @@ Result<OwnColumns> OwnColumns::found(const ModelOptions& model, const DataOption
   TRY(RowMatch match, match_rows(sites));
   ModelOptions resolved = model;
   TRY(resolved.kind, kind_for(model, match.rows));
-  std::vector<std::uint32_t> places = places_of(match.rows.keys, set, fmt::to_string(options.seed));
+  std::vector<std::uint32_t> places = places_of(match.rows.keys, set, key_salt(options));
   const auto lacking = static_cast<std::size_t>(std::ranges::count(places, kLacks));
   if (lacking == places.size())
     return fail("of the {} rows that the fleet has matched, none is in {}",

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,8 +27,7 @@ class OwnColumns {
   const SiteRows& matched() const { return match_.rows; }
   std::size_t rows() const { return match_.rows.keys.size(); }
   std::size_t outputs() const { return card_.shape.outputs(); }
-  std::size_t lacking() const { return lacking_; }  // of the rows in common, at this site
-  bool is_holder() const { return is_holder_; }     // of the target that is learned
+  bool is_holder() const { return is_holder_; }  // of the target that is learned
   const ModelCard& card() const { return card_; }
   // For people, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -51,7 +49,7 @@ class OwnColumns {
   ModelCard card_;
   std::vector<std::uint32_t> places_;  // of each row in common, in the table, or kLacks
   std::vector<double> means_;          // of the features
-  std::size_t lacking_ = 0;
+  std::size_t lacking_ = 0;            // of the rows in common, at this site
   bool is_holder_ = false;
   std::vector<std::string> notes_;
 };

@@ -196,6 +196,9 @@ TEST_CASE("Training that is refused or ended early is found") {
   seen.status.document["run"]["shortfall"] = "its goal was missed";
   finds(diagnose(seen), Severity::warn, "training", "goal was missed");
   seen = well();
+  seen.status.document["run"]["unmatched"] = "2 of the 40 rows of shop are not at every site";
+  finds(diagnose(seen), Severity::warn, "rows", "rows of shop are not at every site");
+  seen = well();
   seen.status.document["node"]["warnings"] = {"the trainer says: BLAS is slow"};
   finds(diagnose(seen), Severity::warn, "cause", "BLAS is slow");
 }
